@@ -1,0 +1,372 @@
+"""Counts: a sparse table of how often each row met each column, with names for both.
+
+Everything that reads data ends here, and every model starts from here.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from isotherm.data import _convert, frames
+from isotherm.errors import IsothermError
+
+__all__ = ["Counts", "as_counts"]
+
+# Above this a total is shown in short form: float64 no longer tells its units apart.
+_EXACT = 2**53
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Counts:
+    """Table n(x, y) of I rows and J columns, with optional names for both.
+
+    Parameters
+    ----------
+    matrix : sparse matrix or array, or array-like, (I, J)
+        Finite numbers >= 0 of any integer, bool or float type; never changed. Entries that are
+        stored twice for one cell are added, after conversion to float64 (which is exact up to
+        2**53). Empty rows and columns are kept; the total must be positive.
+    row_ids : sequence of length I, optional
+        Names of the rows; they may repeat.
+    column_names : sequence of length J, optional
+        Names of the columns, all different.
+
+    Attributes
+    ----------
+    matrix : scipy.sparse.csr_array, (I, J)
+        Canonical CSR: sorted indices (int32), no duplicates, no stored zeros, int64 indptr;
+        float32 if that holds every count exactly, else float64. Treat it as read-only.
+    row_ids : ndarray of object, (I,), or None
+    column_names : ndarray of object, (J,), or None
+
+    Examples
+    --------
+    >>> counts = Counts.from_pairs(["d1", "d1", "d2"], ["cat", "dog", "cat"], [2, 1, 3])
+    >>> counts
+    Counts(2 rows x 2 columns, 3 non-zeros, total 6)
+    >>> counts.column_totals
+    array([5., 1.])
+    """
+
+    matrix: sparse.csr_array
+    row_ids: NDArray[np.object_] | None
+    column_names: NDArray[np.object_] | None
+
+    def __init__(self, matrix: Any, row_ids: Any = None, column_names: Any = None) -> None:
+        csr = _convert.csr(matrix)
+        rows = _convert.labels(row_ids, csr.shape[0], "row_ids", "row")
+        columns = _convert.labels(column_names, csr.shape[1], "column_names", "column")
+        self._set(csr, rows, columns)
+        _check_total(self, allow_empty=False)
+
+    def _set(
+        self,
+        matrix: sparse.csr_array,
+        row_ids: NDArray[np.object_] | None,
+        column_names: NDArray[np.object_] | None,
+    ) -> None:
+        _convert.check_unique(column_names)
+        object.__setattr__(self, "matrix", matrix)
+        object.__setattr__(self, "row_ids", row_ids)
+        object.__setattr__(self, "column_names", column_names)
+
+    @classmethod
+    def _trusted(
+        cls,
+        matrix: sparse.csr_array,
+        row_ids: NDArray[np.object_] | None,
+        column_names: NDArray[np.object_] | None,
+    ) -> Self:
+        """Counts of a canonical matrix of valid counts, whose total may be 0."""
+        new = cls.__new__(cls)
+        new._set(_convert.packed(matrix), row_ids, column_names)
+        return new
+
+    @classmethod
+    def from_pairs(cls, rows: Any, columns: Any, counts: Any = None) -> Self:
+        """Counts of parallel sequences of labels; pairs that repeat add up.
+
+        Parameters
+        ----------
+        rows, columns : sequence of str or int
+            The two labels of each pair. Sorted, they become `row_ids` and `column_names`.
+        counts : sequence of numbers, optional
+            How often each pair was seen; once if not given. A pair counted 0 times keeps its
+            labels.
+
+        Returns
+        -------
+        Counts
+        """
+        row_list = _convert.listed(rows, "rows")
+        column_list = _convert.listed(columns, "columns")
+        if counts is None:
+            values = np.ones(len(row_list))
+        else:
+            given = counts if hasattr(counts, "__len__") else list(counts)
+            values = _convert.numbers(given, "counts")
+        if values.ndim != 1 or not len(row_list) == len(column_list) == len(values):
+            raise IsothermError(
+                f"Got {len(row_list)} rows, {len(column_list)} columns and counts of shape "
+                f"{values.shape}; they are parallel sequences, one entry for each pair. "
+                "Give sequences of equal length."
+            )
+        if not row_list:
+            raise IsothermError("No pairs were given; counts need at least one pair.")
+        _convert.check_each(
+            values, lambda i: f"pair {i} (row {row_list[i]!r}, column {column_list[i]!r})"
+        )
+        row_codes, row_ids = _convert.factorize(row_list, "rows")
+        column_codes, names = _convert.factorize(column_list, "columns")
+        shape = (len(row_ids), len(names))
+        return cls(sparse.coo_array((values, (row_codes, column_codes)), shape), row_ids, names)
+
+    @classmethod
+    def from_triples(cls, triples: Iterable[Any]) -> Self:
+        """Counts of an iterable of `(row, column)` or `(row, column, count)`.
+
+        Parameters
+        ----------
+        triples : iterable of tuples
+            Two labels (strings or integers), then how often they met: once if not given.
+
+        Returns
+        -------
+        Counts
+        """
+        rows: list[Any] = []
+        columns: list[Any] = []
+        counts: list[Any] = []
+        for i, item in enumerate(triples):
+            if isinstance(item, str) or not hasattr(item, "__len__") or len(item) not in (2, 3):
+                raise IsothermError(
+                    f"Item {i} is {item!r}; every item must be (row, column) or "
+                    "(row, column, count). Correct or drop it."
+                )
+            row, column, *count = item
+            rows.append(row)
+            columns.append(column)
+            counts.append(count[0] if count else 1)
+        return cls.from_pairs(rows, columns, counts)
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, row: str, column: str, count: str | None = None) -> Self:
+        """Counts of a long data frame: one line for each pair.
+
+        Parameters
+        ----------
+        frame : data frame
+            Of pandas, polars, pyarrow or any other library that narwhals understands.
+        row, column : str
+            Names of the frame's columns that hold the labels of rows and columns.
+        count : str, optional
+            Name of the frame's column of counts; each line counts once if not given.
+
+        Returns
+        -------
+        Counts
+        """
+        return cls.from_pairs(*frames.read_long(frame, row, column, count))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns, (I, J)."""
+        n_rows, n_columns = self.matrix.shape
+        return int(n_rows), int(n_columns)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows I, empty ones included."""
+        return self.shape[0]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns J, empty ones included."""
+        return self.shape[1]
+
+    @property
+    def nnz(self) -> int:
+        """Number of cells with a positive count."""
+        return len(self.matrix.data)
+
+    @property
+    def total(self) -> float:
+        """Sum N of all counts."""
+        with np.errstate(over="ignore"):
+            return float(self.matrix.data.sum(dtype=np.float64))
+
+    @property
+    def row_totals(self) -> NDArray[np.float64]:
+        """Sums n(x) of the rows, (I,)."""
+        rows = np.repeat(np.arange(self.n_rows), np.diff(self.matrix.indptr))
+        return _sums(rows, self.matrix.data, self.n_rows)
+
+    @property
+    def column_totals(self) -> NDArray[np.float64]:
+        """Sums n(y) of the columns, (J,)."""
+        return _sums(self.matrix.indices, self.matrix.data, self.n_columns)
+
+    @property
+    def is_integral(self) -> bool:
+        """Whether every count is a whole number."""
+        return bool(np.all(self.matrix.data == np.floor(self.matrix.data)))
+
+    def take_rows(self, index: Any) -> "Counts":
+        """Counts of the chosen rows in the chosen order; their total may be 0.
+
+        Parameters
+        ----------
+        index : slice, array of int, or array of bool of length I
+
+        Returns
+        -------
+        Counts
+        """
+        chosen = _positions(index, self.n_rows, "row")
+        row_ids = None if self.row_ids is None else self.row_ids[chosen]
+        matrix = self.matrix[chosen]
+        matrix.sum_duplicates()
+        return Counts._trusted(matrix, row_ids, self.column_names)
+
+    def take_columns(self, index: Any) -> "Counts":
+        """Counts of the chosen columns in the chosen order; their total may be 0.
+
+        Parameters
+        ----------
+        index : slice, array of int, or array of bool of length J
+            Named columns may be chosen once only, since names must differ.
+
+        Returns
+        -------
+        Counts
+        """
+        chosen = _positions(index, self.n_columns, "column")
+        names = None if self.column_names is None else self.column_names[chosen]
+        matrix = self.matrix[:, chosen]
+        matrix.sum_duplicates()
+        return Counts._trusted(matrix, self.row_ids, names)
+
+    def transpose(self) -> "Counts":
+        """Counts with rows and columns exchanged, and their names as well."""
+        return Counts._trusted(self.matrix.T.tocsr(), self.column_names, self.row_ids)
+
+    def keep_columns(self, min_rows: int = 1, max_rows: int | None = None) -> "Counts":
+        """Counts of the columns that occur in at least and at most so many rows.
+
+        Parameters
+        ----------
+        min_rows : int
+            Columns that are positive in fewer rows are dropped; 1 drops the empty ones.
+        max_rows : int, optional
+            Columns that are positive in more rows are dropped; no limit if not given.
+
+        Returns
+        -------
+        Counts
+        """
+        in_rows = np.bincount(self.matrix.indices, minlength=self.n_columns)
+        most = self.n_rows if max_rows is None else max_rows
+        kept = np.flatnonzero((in_rows >= min_rows) & (in_rows <= most))
+        if not in_rows[kept].any():
+            raise IsothermError(
+                f"min_rows={min_rows} and max_rows={max_rows} leave no counts; columns occur in "
+                f"{in_rows.min()} to {in_rows.max()} of {self.n_rows} rows. Widen the limits."
+            )
+        return self.take_columns(kept)
+
+    def __repr__(self) -> str:
+        total = self.total
+        shown = f"{int(total)}" if total <= _EXACT and total.is_integer() else f"{total:.6g}"
+        return (
+            f"Counts({self.n_rows} rows x {self.n_columns} columns, "
+            f"{self.nnz} non-zeros, total {shown})"
+        )
+
+
+def as_counts(
+    X: Any, row_ids: Any = None, column_names: Any = None, *, allow_empty: bool = False
+) -> Counts:
+    """Counts of whatever holds a table of counts.
+
+    Parameters
+    ----------
+    X : Counts, sparse matrix or array, array-like, data frame or AnnData, (I, J)
+        Counts are returned as they are. The columns of a data frame give `column_names`, the
+        index of a pandas frame gives `row_ids` unless it merely numbers the rows; AnnData gives
+        both.
+    row_ids, column_names : sequence, optional
+        Names that go before those found in X.
+    allow_empty : bool
+        Whether the total may be 0, as when new rows are folded in.
+
+    Returns
+    -------
+    Counts
+    """
+    matrix, found_rows, found_columns = _opened(X)
+    if isinstance(X, Counts) and row_ids is None and column_names is None:
+        counts = X
+    else:
+        csr = matrix if isinstance(X, Counts) else _convert.csr(matrix)
+        rows = found_rows if row_ids is None else row_ids
+        columns = found_columns if column_names is None else column_names
+        counts = Counts._trusted(
+            csr,
+            _convert.labels(rows, csr.shape[0], "row_ids", "row"),
+            _convert.labels(columns, csr.shape[1], "column_names", "column"),
+        )
+    _check_total(counts, allow_empty)
+    return counts
+
+
+def _opened(X: Any) -> tuple[Any, Any, Any]:
+    """Matrix, row ids and column names found in X, each None where X has none."""
+    if isinstance(X, Counts):
+        return X.matrix, X.row_ids, X.column_names
+    if sparse.issparse(X):
+        return X, None, None
+    if frames.is_frame(X):
+        return frames.read_wide(X)
+    if all(hasattr(X, name) for name in ("X", "obs_names", "var_names")):
+        return X.X, X.obs_names, X.var_names
+    return X, None, None
+
+
+def _positions(index: Any, size: int, axis: str) -> NDArray[np.intp]:
+    """Positions along an axis that a slice, a mask or integers choose; at least one."""
+    try:
+        chosen = np.arange(size)[index if isinstance(index, slice) else np.asarray(index)]
+    except IndexError as error:
+        raise IsothermError(
+            f"The index does not fit {size} {axis}s: {error}. Give a slice, integers below "
+            f"{size}, or {size} booleans."
+        ) from error
+    if chosen.ndim != 1 or chosen.size == 0:
+        raise IsothermError(
+            f"The index chooses {axis}s of shape {chosen.shape}; it must be 1-D and choose at "
+            f"least one {axis}."
+        )
+    return chosen
+
+
+def _sums(groups: NDArray[Any], values: NDArray[Any], size: int) -> NDArray[np.float64]:
+    # The cast only tells the type checker what weights do to the result of bincount.
+    sums = np.bincount(groups, weights=values, minlength=size)
+    return sums.astype(np.float64, copy=False)
+
+
+def _check_total(counts: Counts, allow_empty: bool) -> None:
+    if counts.nnz == 0 and not allow_empty:
+        raise IsothermError(
+            f"The counts of shape {counts.shape} are all 0; their total must be positive. "
+            "Check how X was selected."
+        )
+    if not np.isfinite(counts.total):
+        raise IsothermError(
+            f"The total of the counts of shape {counts.shape} is infinity in float64; "
+            "it must be finite. Scale the counts down."
+        )
