@@ -1,0 +1,184 @@
+"""Random parts of counts: tokens held out of every row, or rows held out whole.
+
+Held-out tokens steer stopping and cooling; held-out rows test what carries over to new rows.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from isotherm.data.counts import Counts, as_counts
+from isotherm.errors import IsothermError
+
+__all__ = ["as_generator", "row_folds", "split_rows", "split_tokens"]
+
+RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None
+
+# Beyond this, float64 skips whole numbers, and parts would not add up.
+_LARGEST_COUNT = 2.0**53
+
+
+def as_generator(random_state: RandomState = None) -> np.random.Generator:
+    """Generator for a seed: None is fresh, an int fixed, a Generator itself.
+
+    A RandomState gives the seed by drawing from it, so that it moves on as scikit-learn expects.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(0, 2**31 - 1, size=4))
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
+        return np.random.default_rng(int(random_state))
+    raise IsothermError(
+        f"random_state={random_state!r} is no seed; give an integer >= 0, a numpy Generator or "
+        "RandomState, or None."
+    )
+
+
+def split_tokens(
+    counts: Any,
+    fractions: Sequence[float] = (0.8, 0.1, 0.1),
+    random_state: RandomState = None,
+) -> tuple[Counts, ...]:
+    """Counts of each part, when every token goes to one part at random.
+
+    A token is one unit of a whole-numbered count; it goes to part k with probability
+    `fractions[k]`, independently of all others. Where some count is not a whole number, there
+    are no tokens, and every cell goes to one part as a whole.
+
+    Parameters
+    ----------
+    counts : Counts, or what `as_counts` accepts, (I, J)
+    fractions : sequence of float
+        Probabilities of the parts: positive, with sum 1.
+    random_state : int, Generator, RandomState or None
+
+    Returns
+    -------
+    tuple of Counts, each (I, J)
+        With the names of `counts`; they add up to it exactly, and none has total 0.
+    """
+    given = as_counts(counts)
+    shares = _checked(fractions)
+    rng = as_generator(random_state)
+    deal = _deal_tokens if given.is_integral else _deal_cells
+    parts = []
+    for k, values in enumerate(deal(given.matrix.data, shares, rng)):
+        if not values.any():
+            raise IsothermError(
+                f"Part {k} (fraction {shares[k]:g}) came out empty: {given!r} is too small for "
+                f"{len(shares)} parts. Use larger fractions, fewer parts or more data."
+            )
+        parts.append(_with_values(given, values))
+    return tuple(parts)
+
+
+def split_rows(
+    counts: Any, fractions: Sequence[float] = (0.8, 0.2), random_state: RandomState = None
+) -> tuple[NDArray[np.intp], ...]:
+    """Row numbers of each part of a random partition of the rows, in ascending order.
+
+    Parameters
+    ----------
+    counts : Counts, or what `as_counts` accepts, (I, J)
+    fractions : sequence of float
+        Sizes of the parts relative to I: positive, with sum 1.
+    random_state : int, Generator, RandomState or None
+
+    Returns
+    -------
+    tuple of ndarray of int
+        For `Counts.take_rows`; each holds at least one row, together they hold every row once.
+    """
+    n_rows = as_counts(counts).n_rows
+    shares = _checked(fractions)
+    cuts = np.rint(np.cumsum(shares)[:-1] * n_rows).astype(np.intp)
+    parts = np.split(as_generator(random_state).permutation(n_rows), cuts)
+    for k, part in enumerate(parts):
+        if part.size == 0:
+            raise IsothermError(
+                f"Part {k} (fraction {shares[k]:g}) gets none of the {n_rows} rows; every part "
+                "needs one. Use larger fractions, fewer parts or more rows."
+            )
+    return tuple(np.sort(part).astype(np.intp, copy=False) for part in parts)
+
+
+def row_folds(
+    n_rows: int, n_folds: int, random_state: RandomState = None
+) -> list[NDArray[np.intp]]:
+    """Row numbers to hold out in each fold, in ascending order.
+
+    Parameters
+    ----------
+    n_rows : int
+    n_folds : int
+        From 2 to `n_rows`.
+    random_state : int, Generator, RandomState or None
+
+    Returns
+    -------
+    list of ndarray of int
+        Sizes differ by at most one row; every row is in exactly one fold.
+    """
+    if not 2 <= n_folds <= n_rows:
+        raise IsothermError(
+            f"n_folds={n_folds} for {n_rows} rows; it must be from 2 to the number of rows. "
+            "Change n_folds."
+        )
+    order = as_generator(random_state).permutation(n_rows)
+    folds = np.array_split(order, n_folds)
+    return [np.sort(fold).astype(np.intp, copy=False) for fold in folds]
+
+
+def _checked(fractions: Sequence[float]) -> NDArray[np.float64]:
+    try:
+        shares = np.asarray(fractions, dtype=np.float64)
+    except (TypeError, ValueError):
+        shares = np.empty((0, 0))
+    valid = shares.ndim == 1 and shares.size > 0 and bool(np.all(shares > 0))
+    if not valid or abs(shares.sum() - 1.0) > 1e-6:
+        raise IsothermError(
+            f"fractions={fractions!r}; they must be positive and sum to 1. "
+            "Divide them by their sum, and leave out parts of size 0."
+        )
+    return shares
+
+
+def _deal_tokens(
+    values: NDArray[Any], shares: NDArray[np.float64], rng: np.random.Generator
+) -> list[NDArray[Any]]:
+    """Multinomial parts of whole counts: binomial draws from what earlier parts left over."""
+    if values.max() > _LARGEST_COUNT:
+        raise IsothermError(
+            f"A count of {values.max():g} cannot be split into tokens; the largest that can is "
+            "2**53. Scale the counts down."
+        )
+    rest = values.astype(np.int64)
+    parts: list[NDArray[Any]] = []
+    for k in range(len(shares) - 1):
+        drawn = rng.binomial(rest, shares[k] / shares[k:].sum())
+        parts.append(drawn.astype(np.float64))
+        rest -= drawn
+    return [*parts, rest.astype(np.float64)]
+
+
+def _deal_cells(
+    values: NDArray[Any], shares: NDArray[np.float64], rng: np.random.Generator
+) -> list[NDArray[Any]]:
+    part = np.searchsorted(np.cumsum(shares)[:-1], rng.random(len(values)), side="right")
+    return [np.where(part == k, values, 0) for k in range(len(shares))]
+
+
+def _with_values(counts: Counts, values: NDArray[Any]) -> Counts:
+    """Counts of the same shape and names with other values in the stored cells."""
+    matrix = counts.matrix
+    kept = values > 0
+    before = np.concatenate(([0], np.cumsum(kept)))
+    arrays = (values[kept], matrix.indices[kept], before[matrix.indptr])
+    new = sparse.csr_array(arrays, shape=matrix.shape)
+    return Counts._trusted(new, counts.row_ids, counts.column_names)
