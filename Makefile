@@ -1,0 +1,51 @@
+# Needs make and a Python of 3.11 or newer; everything else goes into .venv,
+# made on first use and refreshed when pyproject.toml changes.
+
+PYTHON ?= python3
+BENCH ?= kernels
+PYTEST_FLAGS ?= -n auto
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+CODE := src tests $(wildcard benchmarks)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# All extras share one environment, so two installs must not run at once.
+.NOTPARALLEL:
+.PHONY: help demo test lint bench clean
+
+help:  ## show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | column -t -s '|' 2>/dev/null \
+	  || sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1  \2/p' Makefile
+
+demo: $(VENV)/.stamp-demo  ## fit a topic model to docstrings, report in demo-report/
+	$(BIN)/python -m isotherm.demo
+
+test: lint  ## lint, then run all tests
+	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+lint: $(VENV)/.stamp-test  ## check style, format and types
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/mypy --strict src
+
+bench: $(VENV)/.stamp-bench  ## run benchmarks; choose with BENCH="kernels ..."
+	@set -e; for name in $(BENCH); do \
+	  echo "== $$name"; $(BIN)/python benchmarks/$$name.py; \
+	done
+
+clean:  ## remove the environment, caches and reports
+	rm -rf $(VENV) build dist demo-report .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests $(wildcard benchmarks) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.stamp-venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "isotherm needs Python 3.11 or newer; try: make PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/.stamp-%: pyproject.toml $(VENV)/.stamp-venv
+	$(PIP) install --editable '.[$*]'
+	@touch $@
