@@ -35,7 +35,7 @@ def numbers(values: Any, what: str = "X") -> Floats:
 
 
 def csr(X: Any) -> sparse.csr_array:
-    """Canonical CSR array (I, J) of valid counts, with int32 indices and int64 indptr.
+    """Canonical CSR array (I, J) of valid counts, with int32 indices (int64 past 2**31 non-zeros).
 
     Float32 if that holds every value exactly, else float64.
     """
@@ -51,11 +51,12 @@ def csr(X: Any) -> sparse.csr_array:
 
 def packed(matrix: sparse.csr_array) -> sparse.csr_array:
     """The same canonical matrix in our dtypes; arrays that have them already are shared."""
+    # One type for indices and indptr: many functions of scipy assume that.
+    index = np.int32 if matrix.nnz <= _INDEX_LIMIT else np.int64
     out: Any = sparse.csr_array(matrix.shape, dtype=np.float32)
-    # Set one by one: a constructor would bring indices and indptr to a common type.
     out.data = _narrow(matrix.data)
-    out.indices = matrix.indices.astype(np.int32, copy=False)
-    out.indptr = matrix.indptr.astype(np.int64, copy=False)
+    out.indices = matrix.indices.astype(index, copy=False)
+    out.indptr = matrix.indptr.astype(index, copy=False)
     out.has_sorted_indices = True
     out.has_canonical_format = True
     csr_array: sparse.csr_array = out

@@ -38,7 +38,7 @@ class Counts:
     Attributes
     ----------
     matrix : scipy.sparse.csr_array, (I, J)
-        Canonical CSR: sorted indices (int32), no duplicates, no stored zeros, int64 indptr;
+        Canonical CSR: sorted indices (int32), no duplicates, no stored zeros;
         float32 if that holds every count exactly, else float64. Treat it as read-only.
     row_ids : ndarray of object, (I,), or None
     column_names : ndarray of object, (J,), or None

@@ -1,0 +1,154 @@
+"""Callbacks: what may watch a run and stop it. Called after each sweep and each temperature."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from isotherm.anneal.trace import Fit, Record
+
+log = logging.getLogger("isotherm")
+
+
+class Callback:
+    """Base of callbacks; both hooks do nothing until they are overridden."""
+
+    def on_sweep(self, temperature: float, sweep: int, free_energy: float) -> None:
+        """After every sweep."""
+
+    def on_temperature(self, fit: Fit) -> bool:
+        """After every temperature, with the fit so far; true stops the run."""
+        return False
+
+    def on_end(self) -> None:
+        """After the run, however it ended."""
+
+
+@dataclass(frozen=True)
+class HeldoutRule(Callback):
+    """Stop after `patience` temperatures in a row that did not improve the held-out score.
+
+    Parameters
+    ----------
+    patience : int
+    gain : float
+        Relative improvement that counts.
+    """
+
+    patience: int = 3
+    gain: float = 0.0
+
+    def on_temperature(self, fit: Fit) -> bool:
+        """Whether the best score lies `patience` temperatures back."""
+        best, worse = float("inf"), 0
+        for record in fit.trace:
+            if record.heldout < best * (1.0 - self.gain):
+                best, worse = record.heldout, 0
+            else:
+                worse += 1
+        return worse >= self.patience
+
+
+@dataclass
+class TimeLimit(Callback):
+    """Stop after the first temperature that ends past so many seconds."""
+
+    seconds: float
+    clock: Callable[[], float] = time.monotonic
+    begin: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """The clock starts when the limit is made."""
+        self.begin = self.clock()
+
+    def on_temperature(self, fit: Fit) -> bool:
+        """Whether time is up."""
+        return self.clock() - self.begin > self.seconds
+
+
+@dataclass
+class Recorder(Callback):
+    """Keeps what `keep(fit)` returns at every temperature, in `values`."""
+
+    keep: Callable[[Fit], object]
+    values: list[object] = field(default_factory=list)
+
+    def on_temperature(self, fit: Fit) -> bool:
+        """Record; never stops."""
+        self.values.append(self.keep(fit))
+        return False
+
+
+@dataclass
+class Progress(Callback):
+    """One line on a terminal that is rewritten as the run goes on; appears after `delay` seconds.
+
+    On anything but a terminal, one plain line per temperature.
+    """
+
+    stream: TextIO = field(default_factory=lambda: sys.stderr)
+    delay: float = 2.0
+    clock: Callable[[], float] = time.monotonic
+    begin: float = field(init=False)
+    last: float = field(init=False, default=0.0)
+    n_sweeps: int = field(init=False, default=0)
+    tail: str = field(init=False, default="")
+    shown: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        """The clock starts when the bar is made."""
+        self.begin = self.clock()
+
+    def on_sweep(self, temperature: float, sweep: int, free_energy: float) -> None:
+        """Redraw at most ten times a second."""
+        self.n_sweeps += 1
+        now = self.clock()
+        if self.stream.isatty() and now - self.begin > self.delay and now - self.last > 0.1:
+            self.last, self.shown = now, True
+            text = (
+                f"annealing  T {temperature:.4g}  sweep {sweep}  F {free_energy:.8g}{self.tail}"
+                f"  [{self.n_sweeps} sweeps, {now - self.begin:.0f} s]"
+            )
+            self.stream.write("\r" + text.ljust(100)[:160])
+            self.stream.flush()
+
+    def on_temperature(self, fit: Fit) -> bool:
+        """Keep the newest figures for the line; print them where there is no terminal."""
+        self.tail = "  " + _figures(fit.trace[-1])
+        if not self.stream.isatty() and self.clock() - self.begin > self.delay:
+            record = fit.trace[-1]
+            self.stream.write(f"annealing  T {record.temperature:.4g}{self.tail}\n")
+        return False
+
+    def on_end(self) -> None:
+        """Clear the line."""
+        if self.shown:
+            self.stream.write("\r" + " " * 160 + "\r")
+            self.stream.flush()
+
+
+@dataclass(frozen=True)
+class Log(Callback):
+    """One INFO line per temperature on the logger "isotherm"."""
+
+    def on_temperature(self, fit: Fit) -> bool:
+        """Write the line."""
+        record = fit.trace[-1]
+        log.info(
+            "T %.5g, F %.8g, %s, %d sweeps in %.2f s",
+            record.temperature,
+            record.free_energy,
+            _figures(record),
+            record.sweeps,
+            record.seconds,
+        )
+        return False
+
+
+def _figures(record: Record) -> str:
+    held = "" if record.heldout != record.heldout else f", held-out {record.heldout:.6g}"
+    return f"{record.n_effective} of {record.n_components} components distinct{held}"

@@ -1,0 +1,304 @@
+"""The annealing engine: the only loop over temperatures and the only loop over sweeps.
+
+It knows models by their contract alone. Sharding, threads and devices are the data's business;
+schedules, stopping and progress are values that it is given.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from isotherm import nested
+from isotherm.anneal.callbacks import Callback
+from isotherm.anneal.critical import component_split, first_critical
+from isotherm.anneal.heldout import Heldout, log_likelihood
+from isotherm.anneal.schedule import Schedule
+from isotherm.anneal.trace import Fit, Outcome, Record, State, distinct_components
+from isotherm.data.base import Array, Block, Data, Expected
+from isotherm.errors import IsothermError
+from isotherm.kernels.base import Kernels
+from isotherm.models.base import FLOOR, Model
+
+log = logging.getLogger("isotherm")
+
+
+class Relaxation(NamedTuple):
+    """Over-relaxation (Hofmann & Puzicha eq. 48): how far past the EM point a step goes.
+
+    The factor starts at `first`, is multiplied by `growth` after each accepted step up to `cap`,
+    and falls back to 1 after a step that raised the free energy, which is undone.
+    """
+
+    first: float = 1.0
+    growth: float = 1.1
+    cap: float = 8.0
+
+
+NO_RELAXATION = Relaxation(1.0, 1.0, 1.0)
+
+
+class _Settled(NamedTuple):
+    state: State
+    free_energy: float
+    sweeps: int
+    converged: bool
+
+
+@dataclass(frozen=True)
+class Annealer:
+    """Settings of an annealing run.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    relaxation : Relaxation
+    start_noise : float
+        Spread of the start around the one-component solution (relative).
+    noise : float
+        Relative noise at each new temperature; breaks ties between coinciding components.
+    tol : float
+        A temperature is settled when the free energy falls by less than tol times its size.
+    max_sweeps : int
+        Most sweeps at one temperature.
+    check_every : int
+        Look at the held-out score every so many sweeps and leave the temperature when it rises
+        (early stopping); 0 looks only at the end of each temperature.
+    callbacks : sequence of Callback
+    """
+
+    schedule: Schedule
+    relaxation: Relaxation = Relaxation()
+    start_noise: float = 0.05
+    noise: float = 0.01
+    tol: float = 1e-6
+    max_sweeps: int = 100
+    check_every: int = 0
+    callbacks: Sequence[Callback] = ()
+
+    def run(
+        self,
+        model: Model,
+        data: Data,
+        rng: np.random.Generator,
+        *,
+        heldout: Heldout | None = None,
+        start: State | None = None,
+    ) -> Fit:
+        """Fit of a model to data.
+
+        Parameters
+        ----------
+        model : Model
+        data : Data
+        rng : numpy Generator
+            All randomness: the start and the noise at each temperature.
+        heldout : Heldout, optional
+            The state with the best held-out score is returned instead of the last.
+        start : State, optional
+            Begin here instead of at noisy copies of the one-component solution.
+
+        Returns
+        -------
+        Fit
+        """
+        watch = _Best(model, data, heldout)
+        begin = start or fresh_state(model, data, rng, self.start_noise)
+        try:
+            return self._cool(model, data, rng, begin, watch)
+        finally:
+            for callback in self.callbacks:
+                callback.on_end()
+
+    def _cool(
+        self, model: Model, data: Data, rng: np.random.Generator, begin: State, watch: _Best
+    ) -> Fit:
+        state, fit = begin, Fit(model, begin, float("nan"), ())
+        first = float("nan")
+
+        def critical() -> Array:
+            nonlocal first
+            if fit.trace:
+                return critical_temperatures(model, data, state, fit.trace[-1].temperature)
+            first = first_critical(model, data)
+            return np.array([first])
+
+        try:
+            while True:
+                temperature = self.schedule.next(fit.trace, critical, model.zero_temperature)
+                if temperature is None:
+                    return fit
+                if fit.trace:
+                    state = begin if self.schedule.restarts else self._shaken(model, state, rng)
+                clock = time.perf_counter()
+                settled = self._settle(model, data, state, temperature, watch)
+                state = settled.state
+                watch.see(state, temperature)
+                record = self._record(model, data, settled, temperature, watch, clock)
+                best = watch.best or (state, temperature)
+                fit = Fit(model, *best, (*fit.trace, record), Outcome.STOPPED, first)
+                # Every callback hears of every temperature, so no short circuit here.
+                if any([callback.on_temperature(fit) for callback in self.callbacks]):
+                    return fit
+                fit = Fit(model, *best, fit.trace, Outcome.FINISHED, first)
+        except KeyboardInterrupt:
+            if not fit.trace:
+                raise
+            log.warning("interrupted: keeping the model of T = %g", fit.temperature)
+            return Fit(model, fit.state, fit.temperature, fit.trace, Outcome.INTERRUPTED, first)
+
+    def _settle(
+        self, model: Model, data: Data, state: State, temperature: float, watch: _Best
+    ) -> _Settled:
+        """Sweeps at one temperature until the free energy settles: the only EM loop there is."""
+        eta, last, proven = self.relaxation.first, float("inf"), state
+        relaxed = False
+        for sweep in range(1, self.max_sweeps + 1):
+            rows, stats, energy = data.sweep(_expect, state.rows, model, state.params, temperature)
+            energy += state.extra
+            if not np.isfinite(energy):
+                raise IsothermError(
+                    f"the free energy became {energy} at T = {temperature}, sweep {sweep}; "
+                    "check the counts for extreme values, or use double precision"
+                )
+            self._tell(temperature, sweep, energy)
+            if relaxed and energy > last:
+                # The relaxed point is worse than the EM point it overshot: go on from there.
+                state, eta, relaxed = proven, 1.0, False
+                continue
+            params, extra = model.maximize(stats, state.params)
+            proven = State(params, rows, extra)
+            if last - energy <= self.tol * abs(energy):
+                return _Settled(proven, energy, sweep, True)
+            if self.check_every and sweep % self.check_every == 0 and watch.worse(proven, temperature):
+                return _Settled(proven, energy, sweep, False)
+            state = relax(model, data, state, proven, eta) if eta > 1.0 else proven
+            relaxed, last = eta > 1.0, energy
+            eta = min(eta * self.relaxation.growth, self.relaxation.cap)
+        return _Settled(proven, last, self.max_sweeps, False)
+
+    def _shaken(self, model: Model, state: State, rng: np.random.Generator) -> State:
+        if not self.noise:
+            return state
+        return state._replace(params=model.perturb(state.params, rng, self.noise))
+
+    def _tell(self, temperature: float, sweep: int, energy: float) -> None:
+        for callback in self.callbacks:
+            callback.on_sweep(temperature, sweep, energy)
+
+    def _record(
+        self,
+        model: Model,
+        data: Data,
+        settled: _Settled,
+        temperature: float,
+        watch: _Best,
+        clock: float,
+    ) -> Record:
+        weight, table = model.components(settled.state.params)
+        background = np.zeros(len(data.summary.column_totals))
+        total, _ = log_likelihood(model, settled.state, data, background, 0.0)
+        return Record(
+            temperature,
+            settled.free_energy,
+            total,
+            watch.last,
+            len(distinct_components(weight, table)),
+            len(weight),
+            (),
+            settled.sweeps,
+            time.perf_counter() - clock,
+            settled.converged,
+        )
+
+
+class _Best:
+    """The best state so far by held-out score (the last state where nothing is held out)."""
+
+    def __init__(self, model: Model, data: Data, heldout: Heldout | None) -> None:
+        self.model, self.data, self.heldout = model, data, heldout
+        self.best: tuple[State, float] | None = None
+        self.score = float("inf")
+        self.last = float("nan")
+
+    def see(self, state: State, temperature: float) -> None:
+        """Score a state and keep it if it is the best."""
+        if self.heldout is None:
+            return
+        self.last = self.heldout.score(self.model, state, self.data, temperature)
+        if self.last < self.score or self.best is None:
+            self.best, self.score = (state, temperature), self.last
+
+    def worse(self, state: State, temperature: float) -> bool:
+        """Score a state; whether it is worse than the one scored before it."""
+        before = self.last
+        self.see(state, temperature)
+        return self.last > before
+
+
+def fresh_state(model: Model, data: Data, rng: np.random.Generator, noise: float) -> State:
+    """State of K noisy copies of the one-component solution."""
+    params = model.init(data.summary, rng, noise, data.kernels)
+    return state_of(model, data, params)
+
+
+def state_of(model: Model, data: Data, params: Any) -> State:
+    """State with the given parameters and untouched rows."""
+    rows, _, _ = data.sweep(_start, data.no_rows, model, params)
+    return State(params, rows, 0.0)
+
+
+def critical_temperatures(model: Model, data: Data, state: State, temperature: float) -> Array:
+    """Critical temperature of every distinct component at a state."""
+    weight, table = model.components(state.params)
+    return np.array(
+        [
+            component_split(model, data, state, temperature, int(c)).temperature
+            for c in distinct_components(weight, table)
+        ]
+    )
+
+
+def relax(model: Model, data: Data, old: State, new: State, eta: float) -> State:
+    """State a factor eta along the way from the old state to the EM point, made valid again."""
+    params = model.project(nested.lerp(old.params, new.params, eta), new.params)
+    if not model.rows_are_parameters:
+        return State(params, new.rows, new.extra)
+    both = tuple(zip(old.rows, new.rows, strict=True))
+    rows, mass, _ = data.sweep(_blend, both, old.params.row_mass, new.params.row_mass, eta)
+    return State(params._replace(row_mass=mass[0]), rows, new.extra)
+
+
+def _start(k: Kernels, block: Block, rows: Any, model: Model, params: Any) -> Expected:
+    return Expected(model.start(params, block, k), (), 0.0)
+
+
+def _expect(
+    k: Kernels, block: Block, rows: Any, model: Model, params: Any, temperature: float
+) -> Expected:
+    return model.expect(params, rows, block, temperature, k)
+
+
+def _blend(
+    k: Kernels, block: Block, both: Any, old_mass: Array, new_mass: Array, eta: float
+) -> Expected:
+    """Rows a factor eta along the way, and their total per component."""
+    old, new = both
+
+    def one(a: Array, b: Array) -> Array:
+        before = a * _inverse(old_mass, a.dtype)
+        after = b * _inverse(new_mass, b.dtype)
+        step = before + b.dtype.type(eta) * (after - before)
+        return np.where(after > 0, np.maximum(step, b.dtype.type(FLOOR)), 0)
+
+    rows = nested.apply(one, old, new)
+    return Expected(rows, nested.apply(lambda a: a.sum(axis=0, dtype=np.float64), rows), 0.0)
+
+
+def _inverse(mass: Array, dtype: Any) -> Array:
+    return np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0).astype(dtype)

@@ -1,0 +1,174 @@
+"""Held-out scores that steer an annealing run: lower is better, per token.
+
+`HeldoutTokens` is Hofmann's validation perplexity (tokens of the same rows); `HeldoutRows` is
+Choi's total perplexity (unseen documents under a document-level density).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from isotherm.anneal.trace import State
+from isotherm.data.base import Array, Block, Data, Expected, Summary
+from isotherm.kernels.base import Kernels
+from isotherm.kernels.reference import floored_log
+from isotherm.models.base import Model
+
+# Share of the smoothed unigram distribution mixed into predictions (maximum likelihood estimates
+# contain zeros).
+SMOOTHING = 1e-3
+
+
+class Heldout(Protocol):
+    """A held-out score."""
+
+    def score(self, model: Model, state: State, data: Data, temperature: float) -> float:
+        """Score of a state fitted to `data`; lower is better."""
+        ...
+
+
+class _Tokens(NamedTuple):
+    tokens: Array
+
+
+def smoothed_unigram(summary: Summary) -> Array:
+    """p0(y) = (n(y) + 1/2) / (N + J/2), (J,)."""
+    totals = summary.column_totals
+    return np.asarray((totals + 0.5) / (summary.total + 0.5 * len(totals)))
+
+
+def log_likelihood(
+    model: Model, state: State, held: Data, background: Array, smoothing: float
+) -> tuple[float, float]:
+    """Sum of log P(y|x) over the tokens of `held`, and the number of tokens.
+
+    `held` has the rows of the state. P(y|x) is mixed with `smoothing` parts of `background` (J,).
+    """
+    _, stats, total = held.sweep(
+        _predict, state.rows, model, state.params, background, smoothing
+    )
+    return total, float(stats.tokens)
+
+
+@dataclass(frozen=True)
+class HeldoutTokens:
+    """Perplexity of held-out tokens of the training rows (spec: exp(-sum m log P(y|x) / sum m)).
+
+    Parameters
+    ----------
+    held : Data
+        Placed beside the training data: same rows, same blocks.
+    smoothing : float
+    """
+
+    held: Data
+    smoothing: float = SMOOTHING
+
+    def score(self, model: Model, state: State, data: Data, temperature: float) -> float:
+        """Perplexity."""
+        background = smoothed_unigram(data.summary)
+        total, tokens = log_likelihood(model, state, self.held, background, self.smoothing)
+        return float(np.exp(-total / tokens))
+
+
+@dataclass(frozen=True)
+class HeldoutRows:
+    """Choi's total perplexity of unseen rows and training rows, per token.
+
+    exp(-(train_weight L_train / n_train + test_weight L_test / n_test)), where L is the log density
+    of whole rows: training rows under their own weights, unseen rows under `density`.
+
+    Parameters
+    ----------
+    held : Data
+        Unseen rows, same columns.
+    train_weight, test_weight : float
+        The weights a and b of the thesis (eq. 4.14), applied per token.
+    density : {"prior", "fold-in", "best"}
+        Mean training weights, weights folded in at the current temperature, or the best topic.
+    """
+
+    held: Data
+    train_weight: float = 0.0
+    test_weight: float = 1.0
+    density: str = "prior"
+
+    def score(self, model: Model, state: State, data: Data, temperature: float) -> float:
+        """Total perplexity; infinite where an unseen row is impossible."""
+        weight, _ = model.components(state.params)
+        fold = {"prior": _row_density, "fold-in": _folded_density, "best": _best_density}
+        task = fold[self.density]
+        _, stats, test = self.held.sweep(
+            task, self.held.no_rows, model, state.params, weight, temperature
+        )
+        score = self.test_weight * test / float(stats.tokens)
+        if self.train_weight:
+            _, stats, train = data.sweep(_own_density, state.rows, model, state.params)
+            score += self.train_weight * train / float(stats.tokens)
+        return float(np.exp(-score)) if np.isfinite(score) else float("inf")
+
+
+def _predict(
+    k: Kernels,
+    block: Block,
+    rows: Any,
+    model: Model,
+    params: Any,
+    background: Array,
+    smoothing: float,
+) -> Expected:
+    weights, table = model.mixture(params, rows)
+    p = k.dots(block, weights, table).astype(np.float64)
+    if smoothing:
+        p = (1.0 - smoothing) * p + smoothing * background[block.indices]
+    heavy = block.values * block.weight[block.row_of]
+    return Expected(
+        rows, _Tokens(np.asarray(heavy.sum(dtype=np.float64))), float(heavy @ floored_log(p))
+    )
+
+
+def _row_density(
+    k: Kernels, block: Block, rows: Any, model: Model, params: Any, weight: Array, temperature: float
+) -> Expected:
+    """Sum of log sum_k pi_k L_ik."""
+    with np.errstate(divide="ignore"):
+        return _density(k, block, model, params, np.log(weight), False)
+
+
+def _best_density(
+    k: Kernels, block: Block, rows: Any, model: Model, params: Any, weight: Array, temperature: float
+) -> Expected:
+    """Sum of max_k log L_ik."""
+    return _density(k, block, model, params, np.zeros(len(weight)), True)
+
+
+def _folded_density(
+    k: Kernels, block: Block, rows: Any, model: Model, params: Any, weight: Array, temperature: float
+) -> Expected:
+    """Sum of log sum_k psi_ik L_ik with psi folded in at the current temperature."""
+    first = model.start(params, block, k)
+    folded = model.expect(params, first, block, temperature, k).rows
+    return _own_density(k, block, folded, model, params)
+
+
+def _own_density(k: Kernels, block: Block, rows: Any, model: Model, params: Any) -> Expected:
+    """Sum of log sum_k psi_ik L_ik with the rows' own weights."""
+    return _density(k, block, model, params, floored_log(model.mixture(params, rows).weights), False)
+
+
+def _density(
+    k: Kernels, block: Block, model: Model, params: Any, prior: Array, hard: bool
+) -> Expected:
+    _, table = model.components(params)
+    logs = floored_log(table).astype(k.dtype)
+    total = k.row(block, logs, prior, hard=hard).log_z
+    missing = table == 0
+    if missing[np.unique(block.indices)].any():
+        # How many impossible words the most lenient component finds in each row.
+        strikes = k.row(block, -missing.astype(k.dtype), np.where(np.isfinite(prior), 0.0, prior), True)
+        total = total if strikes.log_z > -0.5 else -np.inf
+    tokens = float(block.row_totals @ block.weight)
+    return Expected((), _Tokens(np.asarray(tokens)), total)

@@ -1,0 +1,255 @@
+"""Temperature schedules: given the trace so far, the next temperature or the end.
+
+Cooling acts on T - zero, where zero is the temperature at which the model's posteriors become hard
+(0, or 1 for the document mixture). `critical()` returns the first critical temperature while the
+trace is empty, and one per distinct component later; it costs an eigen-solve, so only a schedule
+that needs it calls it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from isotherm.anneal.trace import Record
+from isotherm.data.base import Array
+from isotherm.errors import IsothermError
+
+# Below this distance from zero nothing changes any more: the next step is the end itself.
+HARD = 0.1
+
+
+class Schedule(Protocol):
+    """A cooling (or heating) plan."""
+
+    @property
+    def restarts(self) -> bool:
+        """Whether every temperature begins from the same start instead of the last state."""
+        ...
+
+    def next(
+        self, trace: Sequence[Record], critical: Callable[[], Array], zero: float
+    ) -> float | None:
+        """Next temperature; None ends the run."""
+        ...
+
+
+def _cooled(current: float, proposal: float, end: float, zero: float) -> float | None:
+    """Proposal, or the end if that is reached, or None if the end is behind us."""
+    if current <= end:
+        return None
+    hard = end <= zero and proposal - zero < HARD
+    return end if proposal <= end or hard else proposal
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """T - zero is multiplied by `rate` at every step.
+
+    Parameters
+    ----------
+    rate : float in (0, 1)
+    end : float
+        Last temperature.
+    start : float, optional
+        First temperature; by default just below the first critical one, `margin` times it.
+    margin : float
+    """
+
+    rate: float = 0.93
+    end: float = 1.0
+    start: float | None = None
+    margin: float = 0.97
+
+    def __post_init__(self) -> None:
+        """Refuse a rate that does not cool."""
+        if not 0 < self.rate < 1:
+            raise IsothermError(f"rate is {self.rate}; cooling needs a rate between 0 and 1")
+        _check_temperatures(self.end, self.start)
+
+    @property
+    def restarts(self) -> bool:
+        """Each temperature continues from the last."""
+        return False
+
+    def next(
+        self, trace: Sequence[Record], critical: Callable[[], Array], zero: float
+    ) -> float | None:
+        """Next temperature."""
+        if not trace:
+            return _first(self.start, self.end, self.margin, critical, zero)
+        last = trace[-1].temperature
+        return _cooled(last, zero + self.rate * (last - zero), self.end, zero)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """T falls by `step` each time, from `start` (by default just below critical) to `end`."""
+
+    step: float
+    end: float = 1.0
+    start: float | None = None
+    margin: float = 0.97
+
+    def __post_init__(self) -> None:
+        """Refuse a step that does not cool."""
+        if not self.step > 0:
+            raise IsothermError(f"step is {self.step}; cooling needs a step above 0")
+        _check_temperatures(self.end, self.start)
+
+    @property
+    def restarts(self) -> bool:
+        """Each temperature continues from the last."""
+        return False
+
+    def next(
+        self, trace: Sequence[Record], critical: Callable[[], Array], zero: float
+    ) -> float | None:
+        """Next temperature."""
+        if not trace:
+            return _first(self.start, self.end, self.margin, critical, zero)
+        last = trace[-1].temperature
+        return _cooled(last, last - self.step, self.end, zero)
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """The next temperature is the next critical one, kept within [slowest, fastest] steps.
+
+    Parameters
+    ----------
+    end : float
+    start : float, optional
+    smallest, largest : float
+        The factor on T - zero is kept between these two.
+    """
+
+    end: float = 1.0
+    start: float | None = None
+    smallest: float = 0.7
+    largest: float = 0.97
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that do not cool."""
+        if not 0 < self.smallest <= self.largest < 1:
+            raise IsothermError(
+                f"smallest is {self.smallest}, largest is {self.largest}; "
+                "cooling needs 0 < smallest <= largest < 1"
+            )
+        _check_temperatures(self.end, self.start)
+
+    @property
+    def restarts(self) -> bool:
+        """Each temperature continues from the last."""
+        return False
+
+    def next(
+        self, trace: Sequence[Record], critical: Callable[[], Array], zero: float
+    ) -> float | None:
+        """Next temperature."""
+        if not trace:
+            return _first(self.start, self.end, self.largest, critical, zero)
+        last = trace[-1].temperature
+        if last <= self.end:
+            return None
+        below = [t for t in critical().tolist() if t < last]
+        target = max(below, default=zero) - zero
+        u = last - zero
+        step = float(np.clip(target, self.smallest * u, self.largest * u))
+        return _cooled(last, zero + step, self.end, zero)
+
+
+@dataclass(frozen=True)
+class Tempered:
+    """Heating: T = `start`, then T / rate as long as the held-out score improves."""
+
+    rate: float = 0.95
+    start: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse a rate that does not heat."""
+        if not 0 < self.rate < 1:
+            raise IsothermError(f"rate is {self.rate}; heating divides by a rate between 0 and 1")
+        _check_temperatures(0.0, self.start)
+
+    @property
+    def restarts(self) -> bool:
+        """Each temperature continues from the last."""
+        return False
+
+    def next(
+        self, trace: Sequence[Record], critical: Callable[[], Array], zero: float
+    ) -> float | None:
+        """Next temperature."""
+        if not trace:
+            return self.start
+        scores = [record.heldout for record in trace]
+        if len(trace) > 1 and not scores[-1] < min(scores[:-1]):
+            return None
+        return zero + (trace[-1].temperature - zero) / self.rate
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """One temperature only; `Fixed(1.0)` is plain EM."""
+
+    temperature: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse a negative temperature."""
+        _check_temperatures(self.temperature, None)
+
+    @property
+    def restarts(self) -> bool:
+        """Nothing to restart."""
+        return False
+
+    def next(
+        self, trace: Sequence[Record], critical: Callable[[], Array], zero: float
+    ) -> float | None:
+        """The temperature, once."""
+        return None if trace else self.temperature
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Given temperatures, each from the same start."""
+
+    temperatures: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse an empty grid and negative temperatures."""
+        if not self.temperatures:
+            raise IsothermError("the grid of temperatures is empty; give at least one")
+        for temperature in self.temperatures:
+            _check_temperatures(temperature, None)
+
+    @property
+    def restarts(self) -> bool:
+        """Every temperature begins anew."""
+        return True
+
+    def next(
+        self, trace: Sequence[Record], critical: Callable[[], Array], zero: float
+    ) -> float | None:
+        """Next of the list."""
+        return self.temperatures[len(trace)] if len(trace) < len(self.temperatures) else None
+
+
+def _first(
+    start: float | None, end: float, margin: float, critical: Callable[[], Array], zero: float
+) -> float:
+    if start is not None:
+        return start
+    return max(end, zero + margin * (float(critical().max()) - zero))
+
+
+def _check_temperatures(end: float, start: float | None) -> None:
+    for name, value in (("temperature", end), ("start", start)):
+        if value is not None and not (value >= 0 and np.isfinite(value)):
+            raise IsothermError(f"{name} is {value}; a temperature is a finite number of at least 0")
+    if start is not None and start < end:
+        raise IsothermError(f"start is {start} and end is {end}; cooling goes downwards")

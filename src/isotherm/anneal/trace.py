@@ -1,0 +1,112 @@
+"""What an annealing run leaves behind: one record per temperature, and the fit itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from isotherm.data.base import Array, RowsHandle
+
+
+class State(NamedTuple):
+    """Parameters, rows of all blocks, and the part of the energy that no block can see."""
+
+    params: Any
+    rows: RowsHandle
+    extra: float
+
+
+@dataclass(frozen=True)
+class Record:
+    """One temperature of an annealing run.
+
+    Attributes
+    ----------
+    temperature : float
+    free_energy : float
+        At the end of this temperature; comparable only within one temperature.
+    log_likelihood : float
+        Sum over training tokens of log P(y|x).
+    heldout : float
+        Held-out score, lower is better; NaN where nothing was held out.
+    n_effective : int
+        Number of distinct components.
+    n_components : int
+    critical : tuple of float
+        Critical temperature per distinct component; empty unless the schedule asked for it.
+    sweeps : int
+    seconds : float
+    converged : bool
+    """
+
+    temperature: float
+    free_energy: float
+    log_likelihood: float
+    heldout: float
+    n_effective: int
+    n_components: int
+    critical: tuple[float, ...]
+    sweeps: int
+    seconds: float
+    converged: bool
+
+
+Trace = tuple[Record, ...]
+
+
+class Outcome(Enum):
+    """Why a run ended; the value is the message."""
+
+    FINISHED = "the schedule reached its end"
+    STOPPED = "a rule stopped the run"
+    INTERRUPTED = "interrupted; the model of the last finished temperature was kept"
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Outcome of a run: model, state, temperature of that state, trace.
+
+    Attributes
+    ----------
+    model : Model
+    state : State
+        The best state by held-out score where one was given, else the last.
+    temperature : float
+    trace : tuple of Record
+    outcome : Outcome
+    first_critical : float
+        Temperature of the first transition; NaN if the schedule did not ask for it.
+    """
+
+    model: Any
+    state: State
+    temperature: float
+    trace: Trace
+    outcome: Outcome = Outcome.FINISHED
+    first_critical: float = field(default=float("nan"))
+
+    @property
+    def n_sweeps(self) -> int:
+        """Sweeps over the data in the whole run."""
+        return sum(record.sweeps for record in self.trace)
+
+
+def distinct_components(weight: Array, table: Array, threshold: float = 0.02) -> Array:
+    """Indices of components that differ from every earlier one of them.
+
+    Two components coincide when the Hellinger distance of their distributions (J, K) is at most
+    half the threshold (so that their L1 distance is about the threshold or less). Dead components
+    (weight zero) do not count.
+    """
+    alive = np.flatnonzero(weight > 1e-12)
+    root = np.sqrt(table[:, alive].astype(np.float32))
+    root /= np.linalg.norm(root, axis=0)
+    distance = np.sqrt(np.maximum(1.0 - root.T @ root, 0.0))
+    leaders: list[int] = []
+    for c in range(len(alive)):
+        if all(distance[c, leader] > threshold / 2 for leader in leaders):
+            leaders.append(c)
+    return np.asarray(alive[leaders])

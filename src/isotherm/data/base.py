@@ -1,0 +1,192 @@
+"""A block of rows, and the contract of whatever places blocks somewhere.
+
+Everything above this file sees data only as blocks: a model maps a block to sums, a `Data` runs
+that map over all blocks and adds the sums up.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isotherm.data.counts import Counts
+
+Array = NDArray[Any]
+
+
+class ColumnOrder(NamedTuple):
+    """The non-zeros of a block once more, sorted by column.
+
+    `indptr` (J + 1,), `rows` (nnz,) and `position` (nnz,): where each non-zero of the row order
+    stands in the column order.
+    """
+
+    indptr: Array
+    rows: Array
+    position: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some rows of a count table in compressed row form.
+
+    Parameters
+    ----------
+    indptr : (I + 1,) int64
+    indices : (nnz,) int32, columns
+    values : (nnz,) float32 or float64, counts
+    weight : (I,) float64, how often each row counts
+    n_columns : int
+    """
+
+    indptr: Array
+    indices: Array
+    values: Array
+    weight: Array
+    n_columns: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows I."""
+        return len(self.indptr) - 1
+
+    @property
+    def nnz(self) -> int:
+        """Number of stored counts."""
+        return len(self.indices)
+
+    @cached_property
+    def row_totals(self) -> Array:
+        """Unweighted row sums n(x), (I,) float64."""
+        return _segment_sums(self.values, self.indptr)
+
+    @cached_property
+    def column_totals(self) -> Array:
+        """Weighted column sums n(y), (J,) float64."""
+        heavy = self.values * np.repeat(self.weight, np.diff(self.indptr))
+        return np.bincount(self.indices, weights=heavy, minlength=self.n_columns)
+
+    @cached_property
+    def row_of(self) -> Array:
+        """Row of each non-zero, (nnz,) int32."""
+        return np.repeat(np.arange(self.n_rows, dtype=np.int32), np.diff(self.indptr))
+
+    @cached_property
+    def by_column(self) -> ColumnOrder:
+        """The non-zeros sorted by column (made once, on first use)."""
+        order = np.argsort(self.indices, kind="stable")
+        small = np.int32 if self.nnz < 2**31 else np.int64
+        position = np.empty(self.nnz, small)
+        position[order] = np.arange(self.nnz, dtype=small)
+        indptr = np.zeros(self.n_columns + 1, np.int64)
+        np.cumsum(np.bincount(self.indices, minlength=self.n_columns), out=indptr[1:])
+        return ColumnOrder(indptr, self.row_of[order], position)
+
+    @cached_property
+    def weighted_by_column(self) -> Array:
+        """Weighted counts in column order, (nnz,)."""
+        heavy = np.empty_like(self.values)
+        heavy[self.by_column.position] = self.values * self.weight[self.row_of]
+        return heavy
+
+    def take(self, rows: Array) -> Block:
+        """Block of the given rows only, in that order."""
+        sizes = np.diff(self.indptr)[rows]
+        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        entries = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], sizes)
+        return Block(
+            indptr, self.indices[entries], self.values[entries], self.weight[rows], self.n_columns
+        )
+
+
+def row_bounds(counts: Counts, n_blocks: int) -> Array:
+    """First rows of contiguous blocks with about equal numbers of non-zeros, and the end."""
+    indptr = counts.matrix.indptr
+    marks = np.linspace(0, indptr[-1], n_blocks + 1)[1:-1]
+    return np.unique(np.concatenate([[0], np.searchsorted(indptr, marks), [counts.n_rows]]))
+
+
+def blocks_of(counts: Counts, bounds: Array, weight: Array | None = None) -> list[Block]:
+    """Blocks of the rows between consecutive bounds.
+
+    Parameters
+    ----------
+    counts : Counts, (I, J)
+    bounds : (n_blocks + 1,) int array from 0 to I
+    weight : (I,) array, optional
+        Row weights; ones by default.
+    """
+    matrix = counts.matrix
+    weight = np.ones(counts.n_rows) if weight is None else np.asarray(weight, np.float64)
+    indptr = matrix.indptr.astype(np.int64, copy=False)
+    return [
+        Block(
+            indptr[lo : hi + 1] - indptr[lo],
+            matrix.indices[indptr[lo] : indptr[hi]].astype(np.int32, copy=False),
+            matrix.data[indptr[lo] : indptr[hi]],
+            weight[lo:hi],
+            counts.n_columns,
+        )
+        for lo, hi in itertools.pairwise(bounds)
+    ]
+
+
+class Expected(NamedTuple):
+    """What one task returns for one block: new row states, sums, share of the energy."""
+
+    rows: Any
+    stats: Any
+    energy: float
+
+
+class Summary(NamedTuple):
+    """What a model may know of the data before it starts.
+
+    `column_totals` (J,) weighted, `row_weight` (sum of row weights, of rows with counts where a
+    model asks for that), `total` weighted number of tokens.
+    """
+
+    column_totals: Array
+    row_weight: float
+    total: float
+
+
+RowsHandle = tuple[Any, ...]
+Task = Callable[..., Expected]
+
+
+class Data(Protocol):
+    """Where blocks live. Rows stay with their block; statistics and energies come back."""
+
+    @property
+    def summary(self) -> Summary:
+        """Marginals of all blocks together."""
+        ...
+
+    @property
+    def kernels(self) -> Any:
+        """The backend that tasks are given."""
+        ...
+
+    @property
+    def no_rows(self) -> RowsHandle:
+        """Handle of a row state that holds nothing yet."""
+        ...
+
+    def sweep(self, task: Task, rows: RowsHandle, *shared: Any) -> tuple[RowsHandle, Any, float]:
+        """Run `task(kernels, block, rows, *shared)` on every block; add statistics and energies."""
+        ...
+
+
+def _segment_sums(values: Array, indptr: Array) -> Array:
+    sums = np.zeros(len(indptr) - 1)
+    filled = np.flatnonzero(np.diff(indptr))
+    if len(filled):
+        sums[filled] = np.add.reduceat(values.astype(np.float64, copy=False), indptr[filled])
+    return sums

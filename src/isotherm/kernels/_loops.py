@@ -1,0 +1,285 @@
+"""The numba loops of the CPU backend. Each works on rows (or columns) lo..hi of a block.
+
+Every output element is computed by one iteration of the outer loop in a fixed order, so the result
+does not depend on how lo..hi ranges are dealt to threads: bit-identical for any number of them.
+Four non-zeros are taken at a time: one load of the row serves four columns, and four independent
+sums hide the latency of the dot product.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+
+# Sums may be reassociated (that is what vectorises a dot product) but NaN must stay NaN.
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+# Single-precision partial sums are flushed into double precision after so many terms.
+FLUSH = 256
+
+# log(1 + t) = t - t^2/2 + t^3 P(t) on [sqrt(1/2) - 1, sqrt(2) - 1]: our own Chebyshev fit, error 1e-9.
+_P = np.array(
+    [
+        0.33333331, -0.24999989, 0.20000708, -0.1666848, 0.14249928,
+        -0.12411047, 0.11661575, -0.11571242, 0.07149646,
+    ],
+    np.float32,
+)  # fmt: skip
+P0, P1, P2, P3, P4, P5, P6, P7, P8 = (np.float32(c) for c in _P)
+LN2 = np.float32(math.log(2.0))
+SQRT_HALF_BITS = np.int32(0x3F3504F3)
+ONE, HALF = np.float32(1.0), np.float32(0.5)
+
+
+def fast_log(z: float) -> float:
+    """Logarithm of a positive normal number: a polynomial in float32, libm's in float64."""
+    return math.log(z)
+
+
+@overload(fast_log, inline="always")
+def _fast_log(z):  # type: ignore[no-untyped-def]
+    if z == types.float32:
+
+        def single(z):  # type: ignore[no-untyped-def]
+            bits = np.float32(z).view(np.int32)
+            exponent = (bits - SQRT_HALF_BITS) >> np.int32(23)
+            mantissa = np.int32(bits - (exponent << np.int32(23))).view(np.float32)
+            t = mantissa - ONE
+            p = P8
+            p = p * t + P7
+            p = p * t + P6
+            p = p * t + P5
+            p = p * t + P4
+            p = p * t + P3
+            p = p * t + P2
+            p = p * t + P1
+            p = p * t + P0
+            return np.float32(exponent) * LN2 + (t - HALF * t * t + t * t * t * p)
+
+        return single
+
+    return lambda z: math.log(z)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def pair_rows(indptr, indices, values, weight, position, U, V, tiny, sums, ratio, log_z, lo, hi):  # type: ignore[no-untyped-def]
+    """Row half of `pair`: row sums, n/z in column order, log z. Returns how many z underflowed."""
+    K = U.shape[1]
+    zero = U.dtype.type(0)
+    acc = np.empty(K, U.dtype)
+    underflows = 0
+    for i in range(lo, hi):
+        u = U[i]
+        w = U.dtype.type(weight[i])
+        acc[:] = zero
+        energy = 0.0
+        p, end = indptr[i], indptr[i + 1]
+        while p + 4 <= end:
+            v0, v1 = V[indices[p]], V[indices[p + 1]]
+            v2, v3 = V[indices[p + 2]], V[indices[p + 3]]
+            z0, z1, z2, z3 = zero, zero, zero, zero
+            for k in range(K):
+                x = u[k]
+                z0 += x * v0[k]
+                z1 += x * v1[k]
+                z2 += x * v2[k]
+                z3 += x * v3[k]
+            if min(min(z0, z1), min(z2, z3)) < tiny:
+                break
+            n0, n1, n2, n3 = w * values[p], w * values[p + 1], w * values[p + 2], w * values[p + 3]
+            r0, r1, r2, r3 = n0 / z0, n1 / z1, n2 / z2, n3 / z3
+            for k in range(K):
+                acc[k] += r0 * v0[k] + r1 * v1[k] + r2 * v2[k] + r3 * v3[k]
+            ratio[position[p]] = r0
+            ratio[position[p + 1]] = r1
+            ratio[position[p + 2]] = r2
+            ratio[position[p + 3]] = r3
+            energy += n0 * fast_log(z0) + n1 * fast_log(z1)
+            energy += n2 * fast_log(z2) + n3 * fast_log(z3)
+            p += 4
+        while p < end:
+            v0 = V[indices[p]]
+            z0 = zero
+            for k in range(K):
+                z0 += u[k] * v0[k]
+            if z0 < tiny:
+                # Left out here; the caller redoes these few in log space.
+                ratio[position[p]] = zero
+                underflows += 1
+            else:
+                n0 = w * values[p]
+                r0 = n0 / z0
+                for k in range(K):
+                    acc[k] += r0 * v0[k]
+                ratio[position[p]] = r0
+                energy += n0 * fast_log(z0)
+            p += 1
+        for k in range(K):
+            sums[i, k] = acc[k] * u[k]
+        log_z[i] = energy
+    return underflows
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def column_sums(indptr, rows, values, U, sums, lo, hi):  # type: ignore[no-untyped-def]
+    """`sums[j] = sum of values * U[row]` over the non-zeros of column j, in float64."""
+    K = U.shape[1]
+    zero = U.dtype.type(0)
+    acc = np.empty(K, U.dtype)
+    for j in range(lo, hi):
+        for k in range(K):
+            sums[j, k] = 0.0
+        p, end = indptr[j], indptr[j + 1]
+        while p < end:
+            stop = min(p + FLUSH, end)
+            acc[:] = zero
+            while p + 4 <= stop:
+                u0, u1, u2, u3 = U[rows[p]], U[rows[p + 1]], U[rows[p + 2]], U[rows[p + 3]]
+                r0, r1, r2, r3 = values[p], values[p + 1], values[p + 2], values[p + 3]
+                for k in range(K):
+                    acc[k] += r0 * u0[k] + r1 * u1[k] + r2 * u2[k] + r3 * u3[k]
+                p += 4
+            while p < stop:
+                u0, r0 = U[rows[p]], values[p]
+                for k in range(K):
+                    acc[k] += r0 * u0[k]
+                p += 1
+            for k in range(K):
+                sums[j, k] += acc[k]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def row_scores(indptr, indices, values, logs, scores, lo, hi):  # type: ignore[no-untyped-def]
+    """`scores[i] += sum_j n logs[j]`, scores in float64 (differences of large sums matter)."""
+    K = logs.shape[1]
+    for i in range(lo, hi):
+        p, end = indptr[i], indptr[i + 1]
+        while p + 4 <= end:
+            v0, v1 = logs[indices[p]], logs[indices[p + 1]]
+            v2, v3 = logs[indices[p + 2]], logs[indices[p + 3]]
+            n0, n1, n2, n3 = values[p], values[p + 1], values[p + 2], values[p + 3]
+            for k in range(K):
+                scores[i, k] += (n0 * v0[k] + n1 * v1[k]) + (n2 * v2[k] + n3 * v3[k])
+            p += 4
+        while p < end:
+            v0, n0 = logs[indices[p]], values[p]
+            for k in range(K):
+                scores[i, k] += n0 * v0[k]
+            p += 1
+
+
+@njit(nogil=True, cache=True)
+def row_posteriors(scores, hard, posterior, log_z, lo, hi):  # type: ignore[no-untyped-def]
+    """Softmax (or one-hot argmax) of each row of scores; log normalisers."""
+    K = scores.shape[1]
+    for i in range(lo, hi):
+        best = 0
+        for k in range(1, K):
+            if scores[i, k] > scores[i, best]:
+                best = k
+        top = scores[i, best]
+        if hard or K == 1:
+            for k in range(K):
+                posterior[i, k] = 0.0
+            posterior[i, best] = 1.0
+            log_z[i] = top
+        else:
+            z = 0.0
+            for k in range(K):
+                z += math.exp(scores[i, k] - top)
+            for k in range(K):
+                posterior[i, k] = math.exp(scores[i, k] - top) / z
+            log_z[i] = top + math.log(z)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def pair_dots(indptr, indices, U, V, z, lo, hi):  # type: ignore[no-untyped-def]
+    """`z[p] = sum_k U[i, k] V[j, k]`."""
+    K = U.shape[1]
+    for i in range(lo, hi):
+        u = U[i]
+        for p in range(indptr[i], indptr[i + 1]):
+            v = V[indices[p]]
+            s = U.dtype.type(0)
+            for k in range(K):
+                s += u[k] * v[k]
+            z[p] = s
+
+
+@njit(nogil=True, cache=True)
+def pair_loo_rows(
+    indptr, indices, values, weight, position, rows, columns, column_totals, mass,
+    last, beta, once, posterior, row_sums, by_column, lo, hi,
+):  # type: ignore[no-untyped-def]  # fmt: skip
+    """Leave-one-out posterior of each non-zero (Hofmann & Puzicha eqs. 42-46)."""
+    K = mass.shape[0]
+    q = np.empty(K)
+    for i in range(lo, hi):
+        row_total = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            row_total += values[p]
+        row_sums[i, :] = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            j, n = indices[p], float(values[p])
+            token = min(1.0, n)
+            row_left = row_total > token * (1.0 + once)
+            column_left = column_totals[j] > token * (1.0 + once)
+            z = 0.0
+            for k in range(K):
+                out = last[p, k] * token
+                left = mass[k] - out
+                q[k] = 0.0
+                if left > 0.0:
+                    ratio = 1.0
+                    if row_left:
+                        ratio *= max(rows[i, k] - out, 0.0) / left
+                    if column_left:
+                        ratio *= max(columns[j, k] - out, 0.0) / left
+                    q[k] = left * ratio**beta
+                z += q[k]
+            if z <= 0.0:
+                for k in range(K):
+                    q[k] = mass[k]
+                    z += q[k]
+            heavy = n * weight[i] / z
+            at = position[p]
+            for k in range(K):
+                posterior[p, k] = q[k] / z
+                row_sums[i, k] += heavy * q[k]
+                by_column[at, k] = heavy * q[k]
+
+
+@njit(nogil=True, cache=True)
+def sum_segments(indptr, terms, sums, lo, hi):  # type: ignore[no-untyped-def]
+    """Sum of the terms (nnz, K) of each column, (J, K)."""
+    for j in range(lo, hi):
+        sums[j, :] = 0.0
+        for p in range(indptr[j], indptr[j + 1]):
+            for k in range(terms.shape[1]):
+                sums[j, k] += terms[p, k]
+
+
+@njit(nogil=True, cache=True)
+def row_loo_scores(
+    indptr, indices, values, columns, column_totals, totals, mass, last, pseudo,
+    beta, once, scores, lo, hi,
+):  # type: ignore[no-untyped-def]  # fmt: skip
+    """Exponents of the leave-one-out row posterior (Hofmann & Puzicha eq. 47)."""
+    K = totals.shape[0]
+    log_total = np.empty(K)
+    for i in range(lo, hi):
+        row_total = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            row_total += values[p]
+        for k in range(K):
+            scores[i, k] = math.log(max(mass[k] - last[i, k], 1e-300))
+            log_total[k] = math.log(max(totals[k] - last[i, k] * row_total, 1e-300))
+        for p in range(indptr[i], indptr[i + 1]):
+            j, n = indices[p], float(values[p])
+            if column_totals[j] <= n * (1.0 + once):
+                continue
+            for k in range(K):
+                left = max(columns[j, k] - last[i, k] * n + pseudo[j], 1e-300)
+                scores[i, k] += beta * n * (math.log(left) - log_total[k])

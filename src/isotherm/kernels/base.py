@@ -1,0 +1,97 @@
+"""The contract of a kernel backend: the few loops that touch every non-zero.
+
+Powers, priors and temperatures are folded into the tables before a kernel is called, so a kernel
+knows neither models nor temperatures (the leave-one-out twins take `beta`, because they take counts
+apart before they raise them to a power). I rows, J columns, K components.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isotherm.data.base import Block
+
+Array = NDArray[Any]
+
+
+class PairSums(NamedTuple):
+    """Sums of a posterior per non-zero, `q(k) ~ U[i, k] V[j, k]`.
+
+    `rows` (I, K) and `columns` (J, K) float64: weighted counts times posterior; `log_z`: sum of
+    weight x count x log z, where z = sum_k U V.
+    """
+
+    rows: Array
+    columns: Array
+    log_z: float
+
+
+class RowSums(NamedTuple):
+    """Sums of a posterior per row, `q(k) ~ prior(k) exp(sum_j n logs[j, k])`.
+
+    `posterior` (I, K), `columns` (J, K) float64: weighted counts times posterior, `mass` (K,)
+    float64: weighted posterior, `log_z`: sum of weight x log normaliser.
+    """
+
+    posterior: Array
+    columns: Array
+    mass: Array
+    log_z: float
+
+
+class LeaveOneOut(NamedTuple):
+    """Outcome of a leave-one-out E-step: the posterior that replaces the last one, and its sums.
+
+    `posterior` is (nnz, K) for `pair_loo` and (I, K) for `row_loo`; `rows` (I, K); `columns` (J, K).
+    """
+
+    posterior: Array
+    rows: Array
+    columns: Array
+
+
+class Kernels(Protocol):
+    """A backend. Outputs have the backend's dtype unless float64 is promised."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the tables; sums over many terms are float64 in every backend."""
+        ...
+
+    def prepare(self, block: Block) -> Block:
+        """Block as this backend wants it (type of the counts, place of the arrays)."""
+        ...
+
+    def power(self, table: Array, beta: float, log_scale: Array) -> Array:
+        """`table ** beta * exp(log_scale)`, (R, K) from (R, K) and (K,)."""
+        ...
+
+    def pair(self, block: Block, U: Array, V: Array) -> PairSums:
+        """Posterior per non-zero from row weights (I, K) and column weights (J, K)."""
+        ...
+
+    def row(self, block: Block, logs: Array, prior: Array, hard: bool = False) -> RowSums:
+        """Posterior per row from column logs (J, K) and log prior (K,) or (I, K).
+
+        With `hard` the posterior is 1 at the largest exponent (the lowest index on ties).
+        """
+        ...
+
+    def dots(self, block: Block, U: Array, V: Array) -> Array:
+        """`sum_k U[i, k] V[j, k]` for every non-zero, (nnz,) in row order."""
+        ...
+
+    def pair_loo(
+        self, block: Block, rows: Array, columns: Array, last: Array, beta: float
+    ) -> LeaveOneOut:
+        """Leave-one-out twin of `pair`: counts (I, K), (J, K) and the last posterior (nnz, K)."""
+        ...
+
+    def row_loo(
+        self, block: Block, columns: Array, mass: Array, last: Array, pseudo: Array, beta: float
+    ) -> LeaveOneOut:
+        """Leave-one-out twin of `row`: counts (J, K), (K,), last posterior (I, K), pseudo (J,)."""
+        ...

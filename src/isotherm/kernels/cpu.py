@@ -1,0 +1,244 @@
+"""Kernels for CPUs: numba loops on all cores, single precision by default.
+
+The loops release the GIL and are dealt to a pool of threads in pieces; results are bit-identical
+for any number of threads. numba is imported on the first call, never on `import isotherm`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isotherm.data.base import Block
+from isotherm.kernels.base import Array, LeaveOneOut, PairSums, RowSums
+from isotherm.kernels.reference import ONCE, floored_log
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+# A pair whose z falls below this is redone in log space.
+TINY = {np.dtype(np.float32): 1e-30, np.dtype(np.float64): 1e-290}
+PIECES_PER_THREAD = 4
+PIECE_OF_TABLE = 1 << 15
+
+
+def available_threads() -> int:
+    """Cores this process may use, or fewer where OMP_NUM_THREADS says so."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(cores or 1, int(asked) if asked.isdigit() and int(asked) else 1 << 16))
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """CPU backend; satisfies `isotherm.kernels.base.Kernels`.
+
+    Parameters
+    ----------
+    precision : {"float32", "float64"}
+        Type of the tables. Sums are float64 either way.
+    n_threads : int, optional
+        All available cores by default. The result does not depend on it.
+    """
+
+    precision: str = "float32"
+    n_threads: int | None = None
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the tables."""
+        return np.dtype(self.precision)
+
+    def prepare(self, block: Block) -> Block:
+        """Block with counts of the tables' type."""
+        if block.values.dtype == self.dtype:
+            return block
+        return replace(block, values=block.values.astype(self.dtype))
+
+    def power(self, table: Array, beta: float, log_scale: Array) -> Array:
+        """`table ** beta * exp(log_scale)`."""
+        table = np.asarray(table, self.dtype)
+        out = np.empty(table.shape, self.dtype)
+        scale = np.asarray(log_scale, self.dtype)
+        factor = np.exp(np.asarray(log_scale, np.float64)).astype(self.dtype)
+        b = self.dtype.type(beta)
+
+        def piece(lo: int, hi: int) -> None:
+            if beta == 1.0:
+                np.multiply(table[lo:hi], factor, out=out[lo:hi])
+                return
+            part = out[lo:hi]
+            # The default error state of numpy is per thread, so it is set here.
+            with np.errstate(divide="ignore"):
+                np.log(table[lo:hi], out=part)
+            part *= b
+            part += scale
+            np.exp(part, out=part)
+
+        rows = max(1, PIECE_OF_TABLE // max(1, table.shape[1]))
+        self._run(piece, np.append(np.arange(0, len(table), rows), len(table)))
+        return out
+
+    def pair(self, block: Block, U: Array, V: Array) -> PairSums:
+        """Posterior per non-zero; one pass over rows, one over columns."""
+        loops, order = _loops(), block.by_column
+        rows = np.empty(U.shape, self.dtype)
+        columns = np.empty(V.shape, np.float64)
+        ratio = np.empty(block.nnz, self.dtype)
+        log_z = np.empty(block.n_rows)
+        tiny = self.dtype.type(TINY[self.dtype])
+
+        def half(lo: int, hi: int) -> int:
+            return int(
+                loops.pair_rows(
+                    block.indptr, block.indices, block.values, block.weight, order.position,
+                    U, V, tiny, rows, ratio, log_z, lo, hi,
+                )
+            )  # fmt: skip
+
+        underflows = sum(self._run(half, self._pieces(block.indptr)))
+
+        def other_half(lo: int, hi: int) -> None:
+            loops.column_sums(order.indptr, order.rows, ratio, U, columns, lo, hi)
+            columns[lo:hi] *= V[lo:hi]
+
+        self._run(other_half, self._pieces(order.indptr))
+        total = float(log_z.sum())
+        if underflows:
+            total += _redo_in_log_space(block, U, V, ratio, rows, columns)
+        return PairSums(rows, columns, total)
+
+    def row(self, block: Block, logs: Array, prior: Array, hard: bool = False) -> RowSums:
+        """Posterior per row, then the column sums by the same loop as `pair`."""
+        loops, K = _loops(), logs.shape[1]
+        scores = np.empty((block.n_rows, K))
+        scores[:] = prior
+        posterior = np.empty((block.n_rows, K), self.dtype)
+        log_z = np.empty(block.n_rows)
+
+        def half(lo: int, hi: int) -> None:
+            loops.row_scores(block.indptr, block.indices, block.values, logs, scores, lo, hi)
+            loops.row_posteriors(scores, hard, posterior, log_z, lo, hi)
+
+        self._run(half, self._pieces(block.indptr))
+        columns = self._columns(block, posterior)
+        mass = block.weight @ posterior.astype(np.float64)
+        return RowSums(posterior, columns, mass, float(block.weight @ log_z))
+
+    def dots(self, block: Block, U: Array, V: Array) -> Array:
+        """Dot products on the pattern of the counts, (nnz,)."""
+        loops = _loops()
+        z = np.empty(block.nnz, self.dtype)
+        U, V = np.ascontiguousarray(U, self.dtype), np.ascontiguousarray(V, self.dtype)
+
+        def piece(lo: int, hi: int) -> None:
+            loops.pair_dots(block.indptr, block.indices, U, V, z, lo, hi)
+
+        self._run(piece, self._pieces(block.indptr))
+        return z
+
+    def pair_loo(
+        self, block: Block, rows: Array, columns: Array, last: Array, beta: float
+    ) -> LeaveOneOut:
+        """Leave-one-out posterior per non-zero; holds two (nnz, K) arrays."""
+        loops, order, K = _loops(), block.by_column, columns.shape[1]
+        posterior = np.empty((block.nnz, K), self.dtype)
+        by_column = np.empty((block.nnz, K), self.dtype)
+        row_sums, column_sums = np.empty((block.n_rows, K)), np.empty((block.n_columns, K))
+        totals, mass = columns.sum(axis=1), columns.sum(axis=0)
+
+        def half(lo: int, hi: int) -> None:
+            loops.pair_loo_rows(
+                block.indptr, block.indices, block.values, block.weight, order.position,
+                rows, columns, totals, mass, last, float(beta), ONCE,
+                posterior, row_sums, by_column, lo, hi,
+            )  # fmt: skip
+
+        def other_half(lo: int, hi: int) -> None:
+            loops.sum_segments(order.indptr, by_column, column_sums, lo, hi)
+
+        self._run(half, self._pieces(block.indptr))
+        self._run(other_half, self._pieces(order.indptr))
+        return LeaveOneOut(posterior, row_sums, column_sums)
+
+    def row_loo(
+        self, block: Block, columns: Array, mass: Array, last: Array, pseudo: Array, beta: float
+    ) -> LeaveOneOut:
+        """Leave-one-out posterior per row."""
+        loops, K = _loops(), columns.shape[1]
+        scores = np.empty((block.n_rows, K))
+        posterior = np.empty((block.n_rows, K), self.dtype)
+        log_z = np.empty(block.n_rows)
+        column_totals, totals = columns.sum(axis=1), columns.sum(axis=0) + pseudo.sum()
+
+        def half(lo: int, hi: int) -> None:
+            loops.row_loo_scores(
+                block.indptr, block.indices, block.values, columns, column_totals, totals,
+                mass, last, pseudo, float(beta), ONCE, scores, lo, hi,
+            )  # fmt: skip
+            loops.row_posteriors(scores, False, posterior, log_z, lo, hi)
+
+        self._run(half, self._pieces(block.indptr))
+        return LeaveOneOut(
+            posterior, posterior * block.weight[:, None], self._columns(block, posterior)
+        )
+
+    def _columns(self, block: Block, posterior: Array) -> Array:
+        loops, order = _loops(), block.by_column
+        columns = np.empty((block.n_columns, posterior.shape[1]))
+        heavy = block.weighted_by_column
+
+        def half(lo: int, hi: int) -> None:
+            loops.column_sums(order.indptr, order.rows, heavy, posterior, columns, lo, hi)
+
+        self._run(half, self._pieces(order.indptr))
+        return columns
+
+    def _pieces(self, indptr: Array) -> Array:
+        """Bounds of pieces with about equal numbers of non-zeros."""
+        n = (self.n_threads or available_threads()) * PIECES_PER_THREAD
+        marks = np.linspace(0, indptr[-1], n + 1)[1:-1]
+        inner = np.searchsorted(indptr, marks)
+        return np.unique(np.concatenate([[0], inner, [len(indptr) - 1]]))
+
+    def _run(self, piece: Callable[[int, int], Any], bounds: Array) -> list[Any]:
+        spans = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+        threads = self.n_threads or available_threads()
+        if threads == 1 or len(spans) == 1:
+            return [piece(lo, hi) for lo, hi in spans]
+        return list(_pool(threads, os.getpid()).map(lambda span: piece(*span), spans))
+
+
+def _redo_in_log_space(
+    block: Block, U: Array, V: Array, ratio: Array, rows: Array, columns: Array
+) -> float:
+    """Add the pairs whose z underflowed (ratio 0) to the sums; returns their log z."""
+    lost = np.flatnonzero((ratio[block.by_column.position] == 0) & (block.values > 0))
+    i, j = block.row_of[lost], block.indices[lost]
+    heavy = block.values[lost].astype(np.float64) * block.weight[i]
+    exponent = floored_log(U[i]) + floored_log(V[j])
+    top = exponent.max(axis=1, keepdims=True)
+    z = np.exp(exponent - top).sum(axis=1, keepdims=True)
+    share = heavy[:, None] * np.exp(exponent - top) / z
+    np.add.at(rows, i, share.astype(rows.dtype))
+    np.add.at(columns, j, share)
+    return float(heavy @ (top + np.log(z))[:, 0])
+
+
+@lru_cache(maxsize=8)
+def _pool(threads: int, pid: int) -> ThreadPoolExecutor:
+    """Pool of threads of this process (a forked child must not use its parent's)."""
+    return ThreadPoolExecutor(threads, thread_name_prefix=f"isotherm-{pid}")
+
+
+def _loops() -> ModuleType:
+    """The compiled loops; importing numba here keeps `import isotherm` light."""
+    from isotherm.kernels import _loops as loops
+
+    return loops

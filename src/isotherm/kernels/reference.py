@@ -1,0 +1,127 @@
+"""Kernels in plain numpy, float64: slow, short, and what every other backend is held to.
+
+Materialises (nnz, K) arrays on purpose: the formulas of the specification, nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp, softmax
+
+from isotherm.data.base import Block
+from isotherm.kernels.base import Array, LeaveOneOut, PairSums, RowSums
+
+LOG_FLOOR = float(np.log(1e-300))
+# Column totals are sums of rounded posteriors: "seen only here" means equal up to this.
+ONCE = 1e-5
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Reference backend; satisfies `isotherm.kernels.base.Kernels`."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Always float64."""
+        return np.dtype(np.float64)
+
+    def prepare(self, block: Block) -> Block:
+        """Block with float64 counts."""
+        return replace(block, values=block.values.astype(np.float64))
+
+    def power(self, table: Array, beta: float, log_scale: Array) -> Array:
+        """`table ** beta * exp(log_scale)`."""
+        return np.asarray(table, np.float64) ** beta * np.exp(log_scale)
+
+    def pair(self, block: Block, U: Array, V: Array) -> PairSums:
+        """Posterior per non-zero, in log space throughout (Hofmann & Puzicha eqs. 5, 40)."""
+        i, j = block.row_of, block.indices
+        heavy = block.values * block.weight[i]
+        exponent = floored_log(U)[i] + floored_log(V)[j]
+        log_z = logsumexp(exponent, axis=1)
+        share = heavy[:, None] * np.exp(exponent - log_z[:, None])
+        return PairSums(
+            _add_at(i, share, block.n_rows),
+            _add_at(j, share, block.n_columns),
+            float(heavy @ log_z),
+        )
+
+    def row(self, block: Block, logs: Array, prior: Array, hard: bool = False) -> RowSums:
+        """Posterior per row (Hofmann & Puzicha eqs. 17, 41)."""
+        i, j = block.row_of, block.indices
+        scores = prior + _add_at(i, block.values[:, None] * logs[j], block.n_rows)
+        if hard:
+            posterior = np.eye(scores.shape[1])[scores.argmax(axis=1)]
+            log_z = scores.max(axis=1)
+        else:
+            posterior, log_z = softmax(scores, axis=1), logsumexp(scores, axis=1)
+        heavy = posterior * block.weight[:, None]
+        columns = _add_at(j, block.values[:, None] * heavy[i], block.n_columns)
+        return RowSums(posterior, columns, heavy.sum(axis=0), float(block.weight @ log_z))
+
+    def dots(self, block: Block, U: Array, V: Array) -> Array:
+        """Dot products on the pattern of the counts."""
+        return np.einsum("pk,pk->p", U[block.row_of], V[block.indices])
+
+    def pair_loo(
+        self, block: Block, rows: Array, columns: Array, last: Array, beta: float
+    ) -> LeaveOneOut:
+        """One token of each dyad taken out of the counts (Hofmann & Puzicha eqs. 42-46)."""
+        i, j = block.row_of, block.indices
+        token = np.minimum(1.0, block.values)
+        out = last * token[:, None]
+        mass = columns.sum(axis=0)
+        left = np.maximum(mass - out, 0.0)
+        # An object seen once has nothing left to say: its factor drops out.
+        row_left = (block.row_totals[i] > token * (1 + ONCE))[:, None]
+        column_left = (columns.sum(axis=1)[j] > token * (1 + ONCE))[:, None]
+        ratios = _ratio(rows[i] - out, left) ** row_left * _ratio(columns[j] - out, left) ** column_left
+        exponent = _log(left) + beta * _log(ratios)
+        nothing = np.isneginf(exponent.max(axis=1))
+        exponent[nothing] = _log(mass)
+        posterior = softmax(exponent, axis=1)
+        share = (block.values * block.weight[i])[:, None] * posterior
+        return LeaveOneOut(
+            posterior, _add_at(i, share, block.n_rows), _add_at(j, share, block.n_columns)
+        )
+
+    def row_loo(
+        self, block: Block, columns: Array, mass: Array, last: Array, pseudo: Array, beta: float
+    ) -> LeaveOneOut:
+        """Each row's own counts taken out of the clusters' counts (eq. 47)."""
+        i, j = block.row_of, block.indices
+        n, own = block.values[:, None], last[i] * block.values[:, None]
+        column_left = columns.sum(axis=1)[j] > block.values * (1 + ONCE)
+        totals = columns.sum(axis=0) - last * block.row_totals[:, None] + pseudo.sum()
+        terms = n * (_log(columns[j] - own + pseudo[j][:, None]) - _log(totals)[i])
+        terms[~column_left] = 0.0
+        exponent = _log(mass - last) + beta * _add_at(i, terms, block.n_rows)
+        posterior = softmax(exponent, axis=1)
+        heavy = posterior * block.weight[:, None]
+        return LeaveOneOut(
+            posterior, heavy, _add_at(j, block.values[:, None] * heavy[i], block.n_columns)
+        )
+
+
+def floored_log(table: Array) -> Array:
+    """Logarithm, not below log 1e-300."""
+    return np.asarray(np.maximum(_log(table), LOG_FLOOR))
+
+
+def _log(x: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.maximum(x, 0.0), dtype=np.float64))
+
+
+def _ratio(part: Array, whole: Array) -> Array:
+    """`part / whole`, clipped at 0, and 0 where the whole is 0."""
+    return np.divide(np.maximum(part, 0.0), whole, out=np.zeros_like(whole), where=whole > 0)
+
+
+def _add_at(index: Array, terms: Array, size: int) -> Array:
+    sums = np.zeros((size, terms.shape[1]))
+    np.add.at(sums, index, terms)
+    return sums

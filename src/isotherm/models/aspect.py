@@ -1,0 +1,167 @@
+"""The aspect model (PLSA): every count has its own latent aspect.
+
+P(x, y) = sum_a P(a) P(x|a) P(y|a); Hofmann & Puzicha 1998, eqs. 1-11, annealed by eq. 40. The
+asymmetric view P(a|x), P(y|a) is read off the same fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from isotherm.data.base import Array, Block, Expected, Summary
+from isotherm.kernels.base import Kernels
+from isotherm.models.base import (
+    DEAD,
+    Deviation,
+    Mixture,
+    distributions,
+    floored,
+    jitter,
+    noisy_copies,
+    on_pattern,
+    unigram,
+)
+
+
+class AspectParams(NamedTuple):
+    """`weight` (K,) P(a); `row_mass` (K,) total of the rows; `word_topic` (J, K) P(y|a)."""
+
+    weight: Array
+    row_mass: Array
+    word_topic: Array
+
+
+class AspectRows(NamedTuple):
+    """`table` (I, K): P(x|a) = table / row_mass. After a sweep, the expected counts N_xa."""
+
+    table: Array
+
+
+class AspectStats(NamedTuple):
+    """`word` (J, K): expected counts N_ya."""
+
+    word: Array
+
+
+@dataclass(frozen=True)
+class Aspect:
+    """Aspect model with `n_components` aspects.
+
+    Parameters
+    ----------
+    n_components : int
+    temper_prior : bool
+        Temper P(a) with the likelihood instead of leaving it alone (eq. 40 leaves it).
+    """
+
+    n_components: int
+    temper_prior: bool = False
+
+    @property
+    def zero_temperature(self) -> float:
+        """Zero: no offset."""
+        return 0.0
+
+    @property
+    def rows_are_parameters(self) -> bool:
+        """P(x|a) is a parameter."""
+        return True
+
+    def hot(self) -> Aspect:
+        """One aspect: the independence model P(x) P(y)."""
+        return replace(self, n_components=1)
+
+    def init(
+        self, summary: Summary, rng: np.random.Generator, noise: float, k: Kernels
+    ) -> AspectParams:
+        """K noisy copies of the unigram distribution."""
+        K = self.n_components
+        table = noisy_copies(unigram(summary), K, rng, noise, k)
+        return AspectParams(np.full(K, 1.0 / K), np.full(K, summary.total / K), table)
+
+    def start(self, params: AspectParams, block: Block, k: Kernels) -> AspectRows:
+        """P(a|x) = P(a)."""
+        heavy = block.row_totals * block.weight
+        return AspectRows(np.outer(heavy, params.weight).astype(k.dtype))
+
+    def expect(
+        self, params: AspectParams, rows: AspectRows, block: Block, temperature: float, k: Kernels
+    ) -> Expected:
+        """Q(a|x,y) ~ P(a) [P(x|a) P(y|a)]^b (eq. 40); energy -T sum n log z."""
+        U, V = self._tables(params, rows, temperature, k)
+        sums = k.pair(block, U, V)
+        return Expected(
+            AspectRows(sums.rows), AspectStats(sums.columns), -temperature * sums.log_z
+        )
+
+    def maximize(self, stats: AspectStats, params: AspectParams) -> tuple[AspectParams, float]:
+        """P(a) = N_a / N, P(y|a) = N_ya / N_a (eqs. 6-8); P(x|a) follows from row_mass."""
+        mass = stats.word.sum(axis=0)
+        table = distributions(stats.word, params.word_topic)
+        return AspectParams(mass / mass.sum(), mass, table), 0.0
+
+    def project(self, relaxed: AspectParams, reached: AspectParams) -> AspectParams:
+        """Floors and normalises P(a) and P(y|a); row_mass is set by the engine."""
+        return AspectParams(
+            floored(relaxed.weight, reached.weight),
+            reached.row_mass,
+            floored(relaxed.word_topic, reached.word_topic),
+        )
+
+    def perturb(
+        self, params: AspectParams, rng: np.random.Generator, noise: float
+    ) -> AspectParams:
+        """Noise on P(y|a) only: P(x|a) stays normalised."""
+        return params._replace(word_topic=jitter(params.word_topic, rng, noise))
+
+    def mixture(self, params: AspectParams, rows: AspectRows) -> Mixture:
+        """P(y|x) = sum_a P(a|x) P(y|a), P(a|x) = P(a) for an empty row (eq. 11)."""
+        scale = params.weight / np.where(params.row_mass > 0, params.row_mass, 1.0)
+        joint = rows.table.astype(np.float64) * scale
+        total = joint.sum(axis=1, keepdims=True)
+        weights = np.divide(joint, total, out=np.tile(params.weight, (len(joint), 1)), where=total > 0)
+        return Mixture(weights, params.word_topic)
+
+    def components(self, params: AspectParams) -> tuple[Array, Array]:
+        """P(a) and P(y|a)."""
+        return params.weight, params.word_topic
+
+    def deviation(
+        self,
+        params: AspectParams,
+        rows: AspectRows,
+        block: Block,
+        temperature: float,
+        component: int,
+        k: Kernels,
+    ) -> Deviation:
+        """R / sqrt(P(x|a) P(y|a)) - sqrt(P(x|a) P(y|a)), R = n Q(a|x,y) / (N P(a))."""
+        U, V = self._tables(params, rows, temperature, k)
+        i, j, a = block.row_of, block.indices, component
+        z = np.maximum(k.dots(block, U, V), np.finfo(k.dtype).tiny)
+        share = block.values * block.weight[i] * (U[i, a] * V[j, a] / z)
+        p_row = rows.table[:, a].astype(np.float64) / params.row_mass[a]
+        p_column = params.word_topic[:, a].astype(np.float64)
+        scale = np.sqrt(p_row[i] * p_column[j])
+        values = np.divide(share / params.row_mass[a], scale, out=np.zeros(len(scale)), where=scale > 0)
+        return Deviation(on_pattern(values, block), np.sqrt(p_row), np.sqrt(p_column))
+
+    def critical_temperature(self, singular: float) -> float:
+        """T_c = 1 + s2."""
+        return 1.0 + singular
+
+    def _tables(
+        self, params: AspectParams, rows: AspectRows, temperature: float, k: Kernels
+    ) -> tuple[Array, Array]:
+        """U = P(a) P(x|a)^b (I, K) and V = P(y|a)^b (J, K)."""
+        beta = 1.0 / temperature
+        alive = params.weight > DEAD
+        log_weight = np.where(alive, np.log(np.where(alive, params.weight, 1.0)), -np.inf)
+        log_mass = np.log(np.where(alive, params.row_mass, 1.0))
+        prior_power = beta if self.temper_prior else 1.0
+        U = k.power(rows.table, beta, prior_power * log_weight - beta * log_mass)
+        V = k.power(params.word_topic, beta, np.zeros(len(alive)))
+        return U, V

@@ -1,0 +1,155 @@
+"""The contract of a model, and the few formulas that all count models share.
+
+A model is a frozen dataclass of settings without arrays. Its state is two named tuples: parameters
+(the same for every block) and rows (first axis = rows of a block). Energies are free energies: a
+sweep at fixed temperature never raises their sum.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from isotherm.data.base import Array, Block, Expected, Summary
+from isotherm.kernels.base import Kernels
+
+# A component with less than this share of all mass is dead: it keeps its last distribution.
+DEAD = 1e-12
+# Over-relaxed probabilities are not let below this (0 where EM itself says 0).
+FLOOR = 1e-12
+
+
+class Mixture(NamedTuple):
+    """Predictive distribution of every row: `P(y|x) = weights[x] . table[y]`, (I, K) and (J, K)."""
+
+    weights: Array
+    table: Array
+
+
+class Deviation(NamedTuple):
+    """Centred curvature of one component over a block: `matrix - outer(left, right)`.
+
+    The largest singular value of all blocks stacked decides where the component splits. `matrix`
+    sparse (I, J), `left` (I,), `right` (J,); the outer product takes the direction out that would
+    break the normalisation.
+    """
+
+    matrix: sparse.csr_array[Any]
+    left: Array
+    right: Array
+
+
+class Model(Protocol):
+    """What the engine asks of a model. `Params`, `Rows` and `Stats` are the model's own tuples."""
+
+    @property
+    def n_components(self) -> int:
+        """Number of components K at the start."""
+        ...
+
+    @property
+    def zero_temperature(self) -> float:
+        """Temperature at which posteriors become hard; schedules cool towards it."""
+        ...
+
+    @property
+    def rows_are_parameters(self) -> bool:
+        """Whether rows are parameters, `rows / params.row_mass`, and over-relaxed as such."""
+        ...
+
+    def hot(self) -> Model:
+        """The one-component model that this one is above its first critical temperature."""
+        ...
+
+    def init(self, summary: Summary, rng: np.random.Generator, noise: float, k: Kernels) -> Any:
+        """Parameters of K copies of the one-component solution, each perturbed a little."""
+        ...
+
+    def start(self, params: Any, block: Block, k: Kernels) -> Any:
+        """Rows before the first E-step."""
+        ...
+
+    def expect(
+        self, params: Any, rows: Any, block: Block, temperature: float, k: Kernels
+    ) -> Expected:
+        """E-step on a block: new rows, statistics that add up, share of the free energy."""
+        ...
+
+    def maximize(self, stats: Any, params: Any) -> tuple[Any, float]:
+        """M-step: new parameters, and the part of their energy that no block can see."""
+        ...
+
+    def project(self, relaxed: Any, reached: Any) -> Any:
+        """Valid parameters next to `relaxed`, an extrapolation past the EM point `reached`."""
+        ...
+
+    def perturb(self, params: Any, rng: np.random.Generator, noise: float) -> Any:
+        """Parameters with every component moved by relative noise, normalised again."""
+        ...
+
+    def mixture(self, params: Any, rows: Any) -> Mixture:
+        """Predictive distribution of the rows of a block."""
+        ...
+
+    def components(self, params: Any) -> tuple[Array, Array]:
+        """Weights (K,) and distributions (J, K) of the components."""
+        ...
+
+    def deviation(
+        self, params: Any, rows: Any, block: Block, temperature: float, component: int, k: Kernels
+    ) -> Deviation:
+        """Curvature of one component over a block."""
+        ...
+
+    def critical_temperature(self, singular: float) -> float:
+        """Temperature below which a component with that largest singular value splits."""
+        ...
+
+
+def unigram(summary: Summary) -> Array:
+    """Marginal distribution of the columns, (J,)."""
+    return np.asarray(summary.column_totals / summary.total)
+
+
+def noisy_copies(
+    marginal: Array, n_components: int, rng: np.random.Generator, noise: float, k: Kernels
+) -> Array:
+    """Copies of a distribution (J,), each multiplied by exp(noise x normal), (J, K)."""
+    table = np.repeat(marginal[:, None], n_components, axis=1).astype(k.dtype)
+    return jitter(table, rng, noise) if n_components > 1 else table
+
+
+def jitter(table: Array, rng: np.random.Generator, noise: float) -> Array:
+    """Distributions (J, K) multiplied by exp(noise x normal) and normalised."""
+    moved = table * np.exp(noise * rng.standard_normal(table.shape, dtype=np.float32))
+    return normalized(moved).astype(table.dtype, copy=False)
+
+
+def normalized(table: Array) -> Array:
+    """Table (J, K) or (K,) with columns that sum to one."""
+    total = table.sum(axis=0, dtype=np.float64)
+    return np.asarray(table / np.where(total > 0, total, 1.0).astype(table.dtype))
+
+
+def distributions(sums: Array, last: Array) -> Array:
+    """P(y|k) from sums (J, K); a dead component keeps its last distribution (J, K)."""
+    mass = sums.sum(axis=0)
+    alive = mass > DEAD * mass.sum()
+    table = np.multiply(sums, 1.0 / np.where(alive, mass, 1.0), dtype=np.float64)
+    table = table.astype(last.dtype)
+    if not alive.all():
+        table[:, ~alive] = last[:, ~alive]
+    return table
+
+
+def floored(relaxed: Array, reached: Array) -> Array:
+    """Distributions with entries at least FLOOR where EM leaves any mass, 0 elsewhere."""
+    return normalized(np.where(reached > 0, np.maximum(relaxed, FLOOR), 0).astype(relaxed.dtype))
+
+
+def on_pattern(values: Array, block: Block) -> sparse.csr_array[Any]:
+    """Values (nnz,) on the pattern of a block as a sparse matrix (I, J), float64."""
+    shape = (block.n_rows, block.n_columns)
+    return sparse.csr_array((values.astype(np.float64), block.indices, block.indptr), shape=shape)
