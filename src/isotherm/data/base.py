@@ -91,9 +91,11 @@ class Block:
     @cached_property
     def weighted_by_column(self) -> Array:
         """Weighted counts in column order, (nnz,)."""
-        heavy = np.empty_like(self.values)
-        heavy[self.by_column.position] = self.values * self.weight[self.row_of]
-        return heavy
+        heavy = self.weight.astype(self.values.dtype)[self.row_of]
+        heavy *= self.values
+        ordered = np.empty_like(heavy)
+        ordered[self.by_column.position] = heavy
+        return ordered
 
     def take(self, rows: Array) -> Block:
         """Block of the given rows only, in that order."""
@@ -148,8 +150,8 @@ class Expected(NamedTuple):
 class Summary(NamedTuple):
     """What a model may know of the data before it starts.
 
-    `column_totals` (J,) weighted, `row_weight` (sum of row weights, of rows with counts where a
-    model asks for that), `total` weighted number of tokens.
+    `column_totals` (J,) weighted, `row_weight` sum of the row weights (empty rows count),
+    `total` weighted number of tokens.
     """
 
     column_totals: Array

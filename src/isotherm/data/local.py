@@ -38,7 +38,8 @@ class Local:
     def beside(self, counts: Counts) -> Local:
         """Other counts of the same rows, cut in the same places (held-out tokens)."""
         bounds = np.cumsum([0] + [block.n_rows for block in self.blocks])
-        return Local(blocks_of(counts, bounds), self.kernels)
+        weight = np.concatenate([block.weight for block in self.blocks])
+        return Local(blocks_of(counts, bounds, weight), self.kernels)
 
     @property
     def no_rows(self) -> RowsHandle:

@@ -19,7 +19,8 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 # Single-precision partial sums are flushed into double precision after so many terms.
 FLUSH = 256
 
-# log(1 + t) = t - t^2/2 + t^3 P(t) on [sqrt(1/2) - 1, sqrt(2) - 1]: our own Chebyshev fit, error 1e-9.
+# log(1 + t) = t - t^2/2 + t^3 P(t) on [sqrt(1/2) - 1, sqrt(2) - 1]; P is a Chebyshev fit of our own
+# with error 1e-9.
 _P = np.array(
     [
         0.33333331, -0.24999989, 0.20000708, -0.1666848, 0.14249928,
@@ -28,21 +29,21 @@ _P = np.array(
     np.float32,
 )  # fmt: skip
 P0, P1, P2, P3, P4, P5, P6, P7, P8 = (np.float32(c) for c in _P)
-LN2 = np.float32(math.log(2.0))
+LN2 = math.log(2.0)
 SQRT_HALF_BITS = np.int32(0x3F3504F3)
 ONE, HALF = np.float32(1.0), np.float32(0.5)
 
 
 def fast_log(z: float) -> float:
-    """Logarithm of a positive normal number: a polynomial in float32, libm's in float64."""
+    """Logarithm of a positive normal number, float64: by a polynomial for float32, else libm's."""
     return math.log(z)
 
 
 @overload(fast_log, inline="always")
-def _fast_log(z):  # type: ignore[no-untyped-def]
+def _fast_log(z):
     if z == types.float32:
 
-        def single(z):  # type: ignore[no-untyped-def]
+        def single(z):
             bits = np.float32(z).view(np.int32)
             exponent = (bits - SQRT_HALF_BITS) >> np.int32(23)
             mantissa = np.int32(bits - (exponent << np.int32(23))).view(np.float32)
@@ -56,7 +57,8 @@ def _fast_log(z):  # type: ignore[no-untyped-def]
             p = p * t + P2
             p = p * t + P1
             p = p * t + P0
-            return np.float32(exponent) * LN2 + (t - HALF * t * t + t * t * t * p)
+            # In double: the large part of the logarithm of a tiny number would round the rest off.
+            return exponent * LN2 + np.float64(t - HALF * t * t + t * t * t * p)
 
         return single
 
@@ -64,7 +66,32 @@ def _fast_log(z):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def pair_rows(indptr, indices, values, weight, position, U, V, tiny, sums, ratio, log_z, lo, hi):  # type: ignore[no-untyped-def]
+def _pair_rest(p, end, indices, values, position, u, w, V, tiny, acc, ratio):
+    """Non-zeros p..end of a row one at a time: their log z, and how many of them underflowed."""
+    zero = V.dtype.type(0)
+    energy, lost = 0.0, 0
+    while p < end:
+        v = V[indices[p]]
+        z = zero
+        for k in range(len(u)):
+            z += u[k] * v[k]
+        if z < tiny:
+            # Left out here; the caller redoes these few in log space.
+            ratio[position[p]] = zero
+            lost += 1
+        else:
+            n = w * values[p]
+            r = n / z
+            for k in range(len(u)):
+                acc[k] += r * v[k]
+            ratio[position[p]] = r
+            energy += n * fast_log(z)
+        p += 1
+    return energy, lost
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def pair_rows(indptr, indices, values, weight, position, U, V, tiny, sums, ratio, log_z, lo, hi):
     """Row half of `pair`: row sums, n/z in column order, log z. Returns how many z underflowed."""
     K = U.shape[1]
     zero = U.dtype.type(0)
@@ -99,31 +126,16 @@ def pair_rows(indptr, indices, values, weight, position, U, V, tiny, sums, ratio
             energy += n0 * fast_log(z0) + n1 * fast_log(z1)
             energy += n2 * fast_log(z2) + n3 * fast_log(z3)
             p += 4
-        while p < end:
-            v0 = V[indices[p]]
-            z0 = zero
-            for k in range(K):
-                z0 += u[k] * v0[k]
-            if z0 < tiny:
-                # Left out here; the caller redoes these few in log space.
-                ratio[position[p]] = zero
-                underflows += 1
-            else:
-                n0 = w * values[p]
-                r0 = n0 / z0
-                for k in range(K):
-                    acc[k] += r0 * v0[k]
-                ratio[position[p]] = r0
-                energy += n0 * fast_log(z0)
-            p += 1
+        more, lost = _pair_rest(p, end, indices, values, position, u, w, V, tiny, acc, ratio)
         for k in range(K):
             sums[i, k] = acc[k] * u[k]
-        log_z[i] = energy
+        log_z[i] = energy + more
+        underflows += lost
     return underflows
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def column_sums(indptr, rows, values, U, sums, lo, hi):  # type: ignore[no-untyped-def]
+def column_sums(indptr, rows, values, U, sums, lo, hi):
     """`sums[j] = sum of values * U[row]` over the non-zeros of column j, in float64."""
     K = U.shape[1]
     zero = U.dtype.type(0)
@@ -151,7 +163,7 @@ def column_sums(indptr, rows, values, U, sums, lo, hi):  # type: ignore[no-untyp
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def row_scores(indptr, indices, values, logs, scores, lo, hi):  # type: ignore[no-untyped-def]
+def row_scores(indptr, indices, values, logs, scores, lo, hi):
     """`scores[i] += sum_j n logs[j]`, scores in float64 (differences of large sums matter)."""
     K = logs.shape[1]
     for i in range(lo, hi):
@@ -171,8 +183,8 @@ def row_scores(indptr, indices, values, logs, scores, lo, hi):  # type: ignore[n
 
 
 @njit(nogil=True, cache=True)
-def row_posteriors(scores, hard, posterior, log_z, lo, hi):  # type: ignore[no-untyped-def]
-    """Softmax (or one-hot argmax) of each row of scores; log normalisers."""
+def row_posteriors(scores, hard, posterior, log_z, lo, hi):
+    """Softmax (or one-hot argmax) of each row of scores; log normalisers. Scores are used up."""
     K = scores.shape[1]
     for i in range(lo, hi):
         best = 0
@@ -188,14 +200,15 @@ def row_posteriors(scores, hard, posterior, log_z, lo, hi):  # type: ignore[no-u
         else:
             z = 0.0
             for k in range(K):
-                z += math.exp(scores[i, k] - top)
+                scores[i, k] = math.exp(scores[i, k] - top)
+                z += scores[i, k]
             for k in range(K):
-                posterior[i, k] = math.exp(scores[i, k] - top) / z
+                posterior[i, k] = scores[i, k] / z
             log_z[i] = top + math.log(z)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def pair_dots(indptr, indices, U, V, z, lo, hi):  # type: ignore[no-untyped-def]
+def pair_dots(indptr, indices, U, V, z, lo, hi):
     """`z[p] = sum_k U[i, k] V[j, k]`."""
     K = U.shape[1]
     for i in range(lo, hi):
@@ -210,20 +223,20 @@ def pair_dots(indptr, indices, U, V, z, lo, hi):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def pair_loo_rows(
-    indptr, indices, values, weight, position, rows, columns, column_totals, mass,
-    last, beta, once, posterior, row_sums, by_column, lo, hi,
-):  # type: ignore[no-untyped-def]  # fmt: skip
-    """Leave-one-out posterior of each non-zero (Hofmann & Puzicha eqs. 42-46)."""
+    indptr, indices, values, weight, rows, columns, column_totals, mass, last, beta, once,
+    posterior, row_sums, lo, hi,
+):  # fmt: skip
+    """Leave-one-out posterior of each non-zero (Hofmann & Puzicha eqs. 42-46), and row sums."""
     K = mass.shape[0]
     q = np.empty(K)
     for i in range(lo, hi):
         row_total = 0.0
         for p in range(indptr[i], indptr[i + 1]):
-            row_total += values[p]
+            row_total += weight[i] * values[p]
         row_sums[i, :] = 0.0
         for p in range(indptr[i], indptr[i + 1]):
-            j, n = indices[p], float(values[p])
-            token = min(1.0, n)
+            j, heavy = indices[p], weight[i] * values[p]
+            token = min(1.0, heavy)
             row_left = row_total > token * (1.0 + once)
             column_left = column_totals[j] > token * (1.0 + once)
             z = 0.0
@@ -243,43 +256,44 @@ def pair_loo_rows(
                 for k in range(K):
                     q[k] = mass[k]
                     z += q[k]
-            heavy = n * weight[i] / z
-            at = position[p]
             for k in range(K):
+                # The sums take the rounded value: the next pass subtracts just that again.
                 posterior[p, k] = q[k] / z
-                row_sums[i, k] += heavy * q[k]
-                by_column[at, k] = heavy * q[k]
+                row_sums[i, k] += heavy * posterior[p, k]
 
 
 @njit(nogil=True, cache=True)
-def sum_segments(indptr, terms, sums, lo, hi):  # type: ignore[no-untyped-def]
-    """Sum of the terms (nnz, K) of each column, (J, K)."""
+def gathered_sums(indptr, entries, values, terms, sums, lo, hi):
+    """`sums[j] = sum of values * terms[entry]` over the non-zeros of column j, in float64."""
     for j in range(lo, hi):
         sums[j, :] = 0.0
         for p in range(indptr[j], indptr[j + 1]):
+            n, entry = float(values[p]), entries[p]
             for k in range(terms.shape[1]):
-                sums[j, k] += terms[p, k]
+                sums[j, k] += n * terms[entry, k]
 
 
 @njit(nogil=True, cache=True)
 def row_loo_scores(
-    indptr, indices, values, columns, column_totals, totals, mass, last, pseudo,
+    indptr, indices, values, weight, columns, column_totals, totals, mass, last, pseudo,
     beta, once, scores, lo, hi,
-):  # type: ignore[no-untyped-def]  # fmt: skip
+):  # fmt: skip
     """Exponents of the leave-one-out row posterior (Hofmann & Puzicha eq. 47)."""
     K = totals.shape[0]
-    log_total = np.empty(K)
+    log_total, share = np.empty(K), np.empty(K)
     for i in range(lo, hi):
+        copy = min(1.0, weight[i])
         row_total = 0.0
         for p in range(indptr[i], indptr[i + 1]):
             row_total += values[p]
         for k in range(K):
-            scores[i, k] = math.log(max(mass[k] - last[i, k], 1e-300))
-            log_total[k] = math.log(max(totals[k] - last[i, k] * row_total, 1e-300))
+            share[k] = last[i, k] * copy
+            scores[i, k] = math.log(max(mass[k] - share[k], 1e-300))
+            log_total[k] = math.log(max(totals[k] - share[k] * row_total, 1e-300))
         for p in range(indptr[i], indptr[i + 1]):
             j, n = indices[p], float(values[p])
-            if column_totals[j] <= n * (1.0 + once):
+            if column_totals[j] <= n * copy * (1.0 + once):
                 continue
             for k in range(K):
-                left = max(columns[j, k] - last[i, k] * n + pseudo[j], 1e-300)
+                left = max(columns[j, k] - share[k] * n + pseudo[j], 1e-300)
                 scores[i, k] += beta * n * (math.log(left) - log_total[k])

@@ -20,8 +20,8 @@ Array = NDArray[Any]
 class PairSums(NamedTuple):
     """Sums of a posterior per non-zero, `q(k) ~ U[i, k] V[j, k]`.
 
-    `rows` (I, K) and `columns` (J, K) float64: weighted counts times posterior; `log_z`: sum of
-    weight x count x log z, where z = sum_k U V.
+    `rows` (I, K), and `columns` (J, K) in float64: weighted counts times posterior; `log_z`: sum
+    of weight x count x log z, where z = sum_k U V.
     """
 
     rows: Array
@@ -45,7 +45,8 @@ class RowSums(NamedTuple):
 class LeaveOneOut(NamedTuple):
     """Outcome of a leave-one-out E-step: the posterior that replaces the last one, and its sums.
 
-    `posterior` is (nnz, K) for `pair_loo` and (I, K) for `row_loo`; `rows` (I, K); `columns` (J, K).
+    `posterior` is (nnz, K) for `pair_loo` and (I, K) for `row_loo`; `rows` (I, K) and `columns`
+    (J, K) are its weighted sums in float64.
     """
 
     posterior: Array
@@ -66,7 +67,7 @@ class Kernels(Protocol):
         ...
 
     def power(self, table: Array, beta: float, log_scale: Array) -> Array:
-        """`table ** beta * exp(log_scale)`, (R, K) from (R, K) and (K,)."""
+        """`table ** beta * exp(log_scale)`, (R, K) from (R, K) and (K,); beta > 0."""
         ...
 
     def pair(self, block: Block, U: Array, V: Array) -> PairSums:
@@ -80,6 +81,14 @@ class Kernels(Protocol):
         """
         ...
 
+    def times(self, block: Block, V: Array) -> Array:
+        """Counts times a table: `sum_j n[i, j] V[j]`, (I, K) float64 from (J, K)."""
+        ...
+
+    def transposed_times(self, block: Block, U: Array) -> Array:
+        """Weighted counts, transposed, times a table: `sum_i w n[i, j] U[i]`, (J, K) float64."""
+        ...
+
     def dots(self, block: Block, U: Array, V: Array) -> Array:
         """`sum_k U[i, k] V[j, k]` for every non-zero, (nnz,) in row order."""
         ...
@@ -87,11 +96,17 @@ class Kernels(Protocol):
     def pair_loo(
         self, block: Block, rows: Array, columns: Array, last: Array, beta: float
     ) -> LeaveOneOut:
-        """Leave-one-out twin of `pair`: counts (I, K), (J, K) and the last posterior (nnz, K)."""
+        """Leave-one-out twin of `pair`: counts (I, K), (J, K) and the last posterior (nnz, K).
+
+        One token of each dyad is taken out (all of it where weight x count is below one).
+        """
         ...
 
     def row_loo(
         self, block: Block, columns: Array, mass: Array, last: Array, pseudo: Array, beta: float
     ) -> LeaveOneOut:
-        """Leave-one-out twin of `row`: counts (J, K), (K,), last posterior (I, K), pseudo (J,)."""
+        """Leave-one-out twin of `row`: counts (J, K), (K,), last posterior (I, K), pseudo (J,).
+
+        One copy of each row is taken out (all of it where its weight is below one).
+        """
         ...

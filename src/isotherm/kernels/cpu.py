@@ -22,10 +22,12 @@ from isotherm.kernels.reference import ONCE, floored_log
 if TYPE_CHECKING:
     from types import ModuleType
 
-# A pair whose z falls below this is redone in log space.
-TINY = {np.dtype(np.float32): 1e-30, np.dtype(np.float64): 1e-290}
+# A pair whose z falls below this is redone in log space; n / z stays finite for n up to 1e12.
+TINY = {np.dtype(np.float32): 1e-26, np.dtype(np.float64): 1e-290}
 PIECES_PER_THREAD = 4
 PIECE_OF_TABLE = 1 << 15
+# So many numbers of an (nnz, K) array exist at a time where pairs are redone in log space.
+REDONE_AT_ONCE = 1 << 16
 
 
 def available_threads() -> int:
@@ -88,6 +90,7 @@ class Cpu:
     def pair(self, block: Block, U: Array, V: Array) -> PairSums:
         """Posterior per non-zero; one pass over rows, one over columns."""
         loops, order = _loops(), block.by_column
+        U, V = np.ascontiguousarray(U, self.dtype), np.ascontiguousarray(V, self.dtype)
         rows = np.empty(U.shape, self.dtype)
         columns = np.empty(V.shape, np.float64)
         ratio = np.empty(block.nnz, self.dtype)
@@ -117,6 +120,7 @@ class Cpu:
     def row(self, block: Block, logs: Array, prior: Array, hard: bool = False) -> RowSums:
         """Posterior per row, then the column sums by the same loop as `pair`."""
         loops, K = _loops(), logs.shape[1]
+        logs = np.ascontiguousarray(logs, self.dtype)
         scores = np.empty((block.n_rows, K))
         scores[:] = prior
         posterior = np.empty((block.n_rows, K), self.dtype)
@@ -127,9 +131,32 @@ class Cpu:
             loops.row_posteriors(scores, hard, posterior, log_z, lo, hi)
 
         self._run(half, self._pieces(block.indptr))
-        columns = self._columns(block, posterior)
+        columns = self.transposed_times(block, posterior)
         mass = block.weight @ posterior.astype(np.float64)
         return RowSums(posterior, columns, mass, float(block.weight @ log_z))
+
+    def times(self, block: Block, V: Array) -> Array:
+        """Counts times a table."""
+        loops, V = _loops(), np.ascontiguousarray(V, self.dtype)
+        out = np.zeros((block.n_rows, V.shape[1]))
+
+        def piece(lo: int, hi: int) -> None:
+            loops.row_scores(block.indptr, block.indices, block.values, V, out, lo, hi)
+
+        self._run(piece, self._pieces(block.indptr))
+        return out
+
+    def transposed_times(self, block: Block, U: Array) -> Array:
+        """Weighted counts, transposed, times a table."""
+        loops, order, U = _loops(), block.by_column, np.ascontiguousarray(U, self.dtype)
+        out = np.empty((block.n_columns, U.shape[1]))
+        heavy = block.weighted_by_column
+
+        def piece(lo: int, hi: int) -> None:
+            loops.column_sums(order.indptr, order.rows, heavy, U, out, lo, hi)
+
+        self._run(piece, self._pieces(order.indptr))
+        return out
 
     def dots(self, block: Block, U: Array, V: Array) -> Array:
         """Dot products on the pattern of the counts, (nnz,)."""
@@ -146,22 +173,22 @@ class Cpu:
     def pair_loo(
         self, block: Block, rows: Array, columns: Array, last: Array, beta: float
     ) -> LeaveOneOut:
-        """Leave-one-out posterior per non-zero; holds two (nnz, K) arrays."""
+        """Leave-one-out posterior per non-zero, (nnz, K)."""
         loops, order, K = _loops(), block.by_column, columns.shape[1]
         posterior = np.empty((block.nnz, K), self.dtype)
-        by_column = np.empty((block.nnz, K), self.dtype)
         row_sums, column_sums = np.empty((block.n_rows, K)), np.empty((block.n_columns, K))
         totals, mass = columns.sum(axis=1), columns.sum(axis=0)
+        entries, heavy = np.empty_like(order.position), block.weighted_by_column
+        entries[order.position] = np.arange(block.nnz, dtype=entries.dtype)
 
         def half(lo: int, hi: int) -> None:
             loops.pair_loo_rows(
-                block.indptr, block.indices, block.values, block.weight, order.position,
-                rows, columns, totals, mass, last, float(beta), ONCE,
-                posterior, row_sums, by_column, lo, hi,
+                block.indptr, block.indices, block.values, block.weight, rows, columns,
+                totals, mass, last, float(beta), ONCE, posterior, row_sums, lo, hi,
             )  # fmt: skip
 
         def other_half(lo: int, hi: int) -> None:
-            loops.sum_segments(order.indptr, by_column, column_sums, lo, hi)
+            loops.gathered_sums(order.indptr, entries, heavy, posterior, column_sums, lo, hi)
 
         self._run(half, self._pieces(block.indptr))
         self._run(other_half, self._pieces(order.indptr))
@@ -179,26 +206,15 @@ class Cpu:
 
         def half(lo: int, hi: int) -> None:
             loops.row_loo_scores(
-                block.indptr, block.indices, block.values, columns, column_totals, totals,
-                mass, last, pseudo, float(beta), ONCE, scores, lo, hi,
+                block.indptr, block.indices, block.values, block.weight, columns, column_totals,
+                totals, mass, last, pseudo, float(beta), ONCE, scores, lo, hi,
             )  # fmt: skip
             loops.row_posteriors(scores, False, posterior, log_z, lo, hi)
 
         self._run(half, self._pieces(block.indptr))
         return LeaveOneOut(
-            posterior, posterior * block.weight[:, None], self._columns(block, posterior)
+            posterior, posterior * block.weight[:, None], self.transposed_times(block, posterior)
         )
-
-    def _columns(self, block: Block, posterior: Array) -> Array:
-        loops, order = _loops(), block.by_column
-        columns = np.empty((block.n_columns, posterior.shape[1]))
-        heavy = block.weighted_by_column
-
-        def half(lo: int, hi: int) -> None:
-            loops.column_sums(order.indptr, order.rows, heavy, posterior, columns, lo, hi)
-
-        self._run(half, self._pieces(order.indptr))
-        return columns
 
     def _pieces(self, indptr: Array) -> Array:
         """Bounds of pieces with about equal numbers of non-zeros."""
@@ -220,15 +236,21 @@ def _redo_in_log_space(
 ) -> float:
     """Add the pairs whose z underflowed (ratio 0) to the sums; returns their log z."""
     lost = np.flatnonzero((ratio[block.by_column.position] == 0) & (block.values > 0))
-    i, j = block.row_of[lost], block.indices[lost]
-    heavy = block.values[lost].astype(np.float64) * block.weight[i]
-    exponent = floored_log(U[i]) + floored_log(V[j])
-    top = exponent.max(axis=1, keepdims=True)
-    z = np.exp(exponent - top).sum(axis=1, keepdims=True)
-    share = heavy[:, None] * np.exp(exponent - top) / z
-    np.add.at(rows, i, share.astype(rows.dtype))
-    np.add.at(columns, j, share)
-    return float(heavy @ (top + np.log(z))[:, 0])
+    step = max(1, REDONE_AT_ONCE // U.shape[1])
+    log_z = 0.0
+    for start in range(0, len(lost), step):
+        part = lost[start : start + step]
+        i, j = block.row_of[part], block.indices[part]
+        heavy = block.values[part].astype(np.float64) * block.weight[i]
+        share = floored_log(U[i]) + floored_log(V[j])
+        top = share.max(axis=1, keepdims=True)
+        np.exp(share - top, out=share)
+        z = share.sum(axis=1, keepdims=True)
+        share *= heavy[:, None] / z
+        np.add.at(rows, i, share.astype(rows.dtype))
+        np.add.at(columns, j, share)
+        log_z += float(heavy @ (top + np.log(z))[:, 0])
+    return log_z
 
 
 @lru_cache(maxsize=8)

@@ -62,28 +62,40 @@ class Reference:
         columns = _add_at(j, block.values[:, None] * heavy[i], block.n_columns)
         return RowSums(posterior, columns, heavy.sum(axis=0), float(block.weight @ log_z))
 
+    def times(self, block: Block, V: Array) -> Array:
+        """Counts times a table."""
+        return _add_at(block.row_of, block.values[:, None] * V[block.indices], block.n_rows)
+
+    def transposed_times(self, block: Block, U: Array) -> Array:
+        """Weighted counts, transposed, times a table."""
+        i = block.row_of
+        heavy = (block.values * block.weight[i])[:, None]
+        return _add_at(block.indices, heavy * U[i], block.n_columns)
+
     def dots(self, block: Block, U: Array, V: Array) -> Array:
         """Dot products on the pattern of the counts."""
-        return np.einsum("pk,pk->p", U[block.row_of], V[block.indices])
+        return np.asarray((U[block.row_of] * V[block.indices]).sum(axis=1))
 
     def pair_loo(
         self, block: Block, rows: Array, columns: Array, last: Array, beta: float
     ) -> LeaveOneOut:
         """One token of each dyad taken out of the counts (Hofmann & Puzicha eqs. 42-46)."""
         i, j = block.row_of, block.indices
-        token = np.minimum(1.0, block.values)
+        heavy = block.values * block.weight[i]
+        token = np.minimum(1.0, heavy)
         out = last * token[:, None]
         mass = columns.sum(axis=0)
         left = np.maximum(mass - out, 0.0)
         # An object seen once has nothing left to say: its factor drops out.
-        row_left = (block.row_totals[i] > token * (1 + ONCE))[:, None]
-        column_left = (columns.sum(axis=1)[j] > token * (1 + ONCE))[:, None]
-        ratios = _ratio(rows[i] - out, left) ** row_left * _ratio(columns[j] - out, left) ** column_left
+        row_left = (block.row_totals * block.weight)[i] > token * (1 + ONCE)
+        column_left = columns.sum(axis=1)[j] > token * (1 + ONCE)
+        ratios = _ratio(rows[i] - out, left) ** row_left[:, None]
+        ratios *= _ratio(columns[j] - out, left) ** column_left[:, None]
         exponent = _log(left) + beta * _log(ratios)
         nothing = np.isneginf(exponent.max(axis=1))
         exponent[nothing] = _log(mass)
         posterior = softmax(exponent, axis=1)
-        share = (block.values * block.weight[i])[:, None] * posterior
+        share = heavy[:, None] * posterior
         return LeaveOneOut(
             posterior, _add_at(i, share, block.n_rows), _add_at(j, share, block.n_columns)
         )
@@ -93,12 +105,16 @@ class Reference:
     ) -> LeaveOneOut:
         """Each row's own counts taken out of the clusters' counts (eq. 47)."""
         i, j = block.row_of, block.indices
-        n, own = block.values[:, None], last[i] * block.values[:, None]
-        column_left = columns.sum(axis=1)[j] > block.values * (1 + ONCE)
-        totals = columns.sum(axis=0) - last * block.row_totals[:, None] + pseudo.sum()
-        terms = n * (_log(columns[j] - own + pseudo[j][:, None]) - _log(totals)[i])
+        n = block.values[:, None]
+        # A row that counts more than once leaves its other copies behind.
+        copy = np.minimum(1.0, block.weight)
+        share = last * copy[:, None]
+        column_left = columns.sum(axis=1)[j] > block.values * copy[i] * (1 + ONCE)
+        totals = columns.sum(axis=0) - share * block.row_totals[:, None] + pseudo.sum()
+        left = columns[j] - share[i] * n + pseudo[j][:, None]
+        terms = n * (floored_log(left) - floored_log(totals)[i])
         terms[~column_left] = 0.0
-        exponent = _log(mass - last) + beta * _add_at(i, terms, block.n_rows)
+        exponent = floored_log(mass - share) + beta * _add_at(i, terms, block.n_rows)
         posterior = softmax(exponent, axis=1)
         heavy = posterior * block.weight[:, None]
         return LeaveOneOut(
