@@ -1,0 +1,41 @@
+"""The logarithm of the compiled loops."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from isotherm.kernels._loops import fast_log
+
+
+@njit
+def logs(z, out):  # type: ignore[no-untyped-def]
+    for i in range(len(z)):
+        out[i] = fast_log(z[i])
+
+
+def test_logarithm_in_single_precision_over_all_decades() -> None:
+    z = np.logspace(-37.9, 38.5, 400_001).astype(np.float32)
+    out = np.empty(len(z))
+    logs(z, out)
+    assert np.abs(out - np.log(z.astype(np.float64))).max() < 1e-6
+
+
+def test_logarithm_in_single_precision_near_one() -> None:
+    z = np.linspace(0.5, 2.0, 300_001).astype(np.float32)
+    out = np.empty(len(z))
+    logs(z, out)
+    exact = np.log(z.astype(np.float64))
+    assert np.abs(out - exact).max() < 1e-7
+    assert out[z == 1.0] == 0.0
+
+
+def test_logarithm_in_double_precision_is_exact() -> None:
+    z = np.logspace(-300, 300, 10_001)
+    out = np.empty(len(z))
+    logs(z, out)
+    np.testing.assert_allclose(out, np.log(z), rtol=1e-15, atol=0)
+
+
+def test_plain_call_is_the_library_logarithm() -> None:
+    assert fast_log(3.0) == math.log(3.0)
