@@ -30,25 +30,22 @@ class Callback:
 
 @dataclass(frozen=True)
 class HeldoutRule(Callback):
-    """Stop after `patience` temperatures in a row that did not improve the held-out score.
+    """Stop after `patience` temperatures in a row with a worse held-out score than the best.
 
-    Parameters
-    ----------
-    patience : int
-    gain : float
-        Relative improvement that counts.
+    Scores within `slack` of the best (relative) are a plateau, as above the first transition: they
+    neither count nor reset.
     """
 
     patience: int = 3
-    gain: float = 0.0
+    slack: float = 1e-4
 
     def on_temperature(self, fit: Fit) -> bool:
-        """Whether the best score lies `patience` temperatures back."""
+        """Whether the best score lies `patience` worse temperatures back."""
         best, worse = float("inf"), 0
         for record in fit.trace:
-            if record.heldout < best * (1.0 - self.gain):
+            if record.heldout < best:
                 best, worse = record.heldout, 0
-            else:
+            elif record.heldout > best * (1.0 + self.slack):
                 worse += 1
         return worse >= self.patience
 

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import State
 from isotherm.data.base import Array, Block, Data, Expected
 from isotherm.kernels.base import Kernels
-from isotherm.models.base import Model
+from isotherm.models.base import Model, unigram
 
 
 class _Vector(NamedTuple):
@@ -32,9 +33,9 @@ class Split(NamedTuple):
 def first_critical(model: Model, data: Data) -> float:
     """Temperature of the first transition: that of the one-component solution."""
     hot = model.hot()
-    params = hot.init(data.summary, np.random.default_rng(0), 0.0, data.kernels)
-    rows, _, _ = data.sweep(_start, data.no_rows, hot, params)
-    return component_split(hot, data, State(params, rows, 0.0), 1.0 + hot.zero_temperature, 0).temperature
+    table = unigram(data.summary)[:, None].astype(data.kernels.dtype)
+    state = state_of(hot, data, hot.init(data.summary, table))
+    return component_split(hot, data, state, 1.0 + hot.zero_temperature, 0).temperature
 
 
 def component_split(
@@ -61,10 +62,6 @@ def component_split(
                 values, vectors = np.zeros(1), begin[:, None]
     singular = float(np.sqrt(max(values[-1], 0.0)))
     return Split(model.critical_temperature(singular), vectors[:, -1])
-
-
-def _start(k: Kernels, block: Block, rows: Any, model: Model, params: Any) -> Expected:
-    return Expected(model.start(params, block, k), (), 0.0)
 
 
 def _deviate(

@@ -19,6 +19,7 @@ from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.critical import component_split, first_critical
 from isotherm.anneal.heldout import Heldout, log_likelihood
 from isotherm.anneal.schedule import Schedule
+from isotherm.anneal.start import Noisy, Start
 from isotherm.anneal.trace import Fit, Outcome, Record, State, distinct_components
 from isotherm.data.base import Array, Block, Data, Expected
 from isotherm.errors import IsothermError
@@ -58,8 +59,8 @@ class Annealer:
     ----------
     schedule : Schedule
     relaxation : Relaxation
-    start_noise : float
-        Spread of the start around the one-component solution (relative).
+    start : Start
+        Where the components begin, e.g. `Noisy()` or `Spectral()`.
     noise : float
         Relative noise at each new temperature; breaks ties between coinciding components.
     tol : float
@@ -74,7 +75,7 @@ class Annealer:
 
     schedule: Schedule
     relaxation: Relaxation = Relaxation()
-    start_noise: float = 0.05
+    start: Start = Noisy()
     noise: float = 0.01
     tol: float = 1e-6
     max_sweeps: int = 100
@@ -88,7 +89,7 @@ class Annealer:
         rng: np.random.Generator,
         *,
         heldout: Heldout | None = None,
-        start: State | None = None,
+        state: State | None = None,
     ) -> Fit:
         """Fit of a model to data.
 
@@ -100,15 +101,15 @@ class Annealer:
             All randomness: the start and the noise at each temperature.
         heldout : Heldout, optional
             The state with the best held-out score is returned instead of the last.
-        start : State, optional
-            Begin here instead of at noisy copies of the one-component solution.
+        state : State, optional
+            Begin here instead of where `start` says.
 
         Returns
         -------
         Fit
         """
         watch = _Best(model, data, heldout)
-        begin = start or fresh_state(model, data, rng, self.start_noise)
+        begin = state or self.start.state(model, data, rng)
         try:
             return self._cool(model, data, rng, begin, watch)
         finally:
@@ -241,18 +242,6 @@ class _Best:
         return self.last > before
 
 
-def fresh_state(model: Model, data: Data, rng: np.random.Generator, noise: float) -> State:
-    """State of K noisy copies of the one-component solution."""
-    params = model.init(data.summary, rng, noise, data.kernels)
-    return state_of(model, data, params)
-
-
-def state_of(model: Model, data: Data, params: Any) -> State:
-    """State with the given parameters and untouched rows."""
-    rows, _, _ = data.sweep(_start, data.no_rows, model, params)
-    return State(params, rows, 0.0)
-
-
 def critical_temperatures(model: Model, data: Data, state: State, temperature: float) -> Array:
     """Critical temperature of every distinct component at a state."""
     weight, table = model.components(state.params)
@@ -272,10 +261,6 @@ def relax(model: Model, data: Data, old: State, new: State, eta: float) -> State
     both = tuple(zip(old.rows, new.rows, strict=True))
     rows, mass, _ = data.sweep(_blend, both, old.params.row_mass, new.params.row_mass, eta)
     return State(params._replace(row_mass=mass[0]), rows, new.extra)
-
-
-def _start(k: Kernels, block: Block, rows: Any, model: Model, params: Any) -> Expected:
-    return Expected(model.start(params, block, k), (), 0.0)
 
 
 def _expect(

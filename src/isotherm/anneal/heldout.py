@@ -98,17 +98,19 @@ class HeldoutRows:
 
     def score(self, model: Model, state: State, data: Data, temperature: float) -> float:
         """Total perplexity; infinite where an unseen row is impossible."""
-        weight, _ = model.components(state.params)
-        fold = {"prior": _row_density, "fold-in": _folded_density, "best": _best_density}
-        task = fold[self.density]
-        _, stats, test = self.held.sweep(
-            task, self.held.no_rows, model, state.params, weight, temperature
-        )
-        score = self.test_weight * test / float(stats.tokens)
+        score = self.test_weight * self.log_density(model, state.params, temperature)
         if self.train_weight:
             _, stats, train = data.sweep(_own_density, state.rows, model, state.params)
             score += self.train_weight * train / float(stats.tokens)
         return float(np.exp(-score)) if np.isfinite(score) else float("inf")
+
+    def log_density(self, model: Model, params: Any, temperature: float) -> float:
+        """Log density per token of the held-out rows; minus infinity where one is impossible."""
+        weight, _ = model.components(params)
+        _, stats, total = self.held.sweep(
+            DENSITIES[self.density], self.held.no_rows, model, params, weight, temperature
+        )
+        return total / float(stats.tokens)
 
 
 def _predict(
@@ -172,3 +174,6 @@ def _density(
         total = total if strikes.log_z > -0.5 else -np.inf
     tokens = float(block.row_totals @ block.weight)
     return Expected((), _Tokens(np.asarray(tokens)), total)
+
+
+DENSITIES = {"prior": _row_density, "fold-in": _folded_density, "best": _best_density}

@@ -13,10 +13,12 @@ from scipy import sparse
 from isotherm.data.counts import Counts, as_counts
 from isotherm.errors import IsothermError
 
-__all__ = ["as_generator", "row_folds", "split_rows", "split_tokens"]
+__all__ = ["as_generator", "hold_out_rows", "hold_out_tokens", "row_folds", "split_rows", "split_tokens"]
 
 RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None
 
+# A cell with more tokens than this is shared out in proportion, not token by token.
+_MANY_TOKENS = 1000
 # Beyond this, float64 skips whole numbers, and parts would not add up.
 _LARGEST_COUNT = 2.0**53
 
@@ -76,6 +78,53 @@ def split_tokens(
             )
         parts.append(_with_values(given, values))
     return tuple(parts)
+
+
+def hold_out_tokens(counts: Counts, fraction: float, seed: int) -> tuple[Counts, Counts]:
+    """Counts to fit and counts to hold out, dealt by the content of each row.
+
+    As `split_tokens`, but what happens to a row depends only on its own counts and the seed: equal
+    rows are split alike and the order of the rows does not matter, so that a row of weight two
+    is the same as two rows. Either part may come out empty.
+
+    Parameters
+    ----------
+    counts : Counts, (I, J)
+    fraction : float in (0, 1)
+        Share of the tokens to hold out.
+    seed : int
+
+    Returns
+    -------
+    kept, held : Counts, both (I, J)
+    """
+    matrix = counts.matrix
+    values = matrix.data.astype(np.float64)
+    columns = matrix.indices.astype(np.uint64)
+    rows = np.repeat(_row_keys(counts), np.diff(matrix.indptr))
+    keys = _scramble(rows ^ _scramble(columns + np.uint64(seed << 20)))
+    if counts.is_integral:
+        n = np.minimum(values, _MANY_TOKENS).astype(np.int64)
+        first = np.cumsum(n) - n
+        token = np.arange(n.sum()) - np.repeat(first, n)
+        out = _uniform(np.repeat(keys, n) + token.astype(np.uint64)) < fraction
+        held = np.add.reduceat(out, first, dtype=np.float64)
+        held = np.where(values > _MANY_TOKENS, np.rint(values * fraction), held)
+    else:
+        held = np.where(_uniform(keys) < fraction, values, 0.0)
+    return _with_values(counts, values - held), _with_values(counts, held)
+
+
+def hold_out_rows(
+    counts: Counts, fraction: float, seed: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Numbers of the rows to fit and of the rows to hold out, dealt by content.
+
+    Equal rows go the same way; see `hold_out_tokens`. Empty rows are kept.
+    """
+    out = _uniform(_row_keys(counts) + np.uint64(seed)) < fraction
+    out &= np.diff(counts.matrix.indptr) > 0
+    return np.flatnonzero(~out), np.flatnonzero(out)
 
 
 def split_rows(
@@ -182,3 +231,26 @@ def _with_values(counts: Counts, values: NDArray[Any]) -> Counts:
     arrays = (values[kept], matrix.indices[kept], before[matrix.indptr])
     new = sparse.csr_array(arrays, shape=matrix.shape)
     return Counts._trusted(new, counts.row_ids, counts.column_names)
+
+
+def _row_keys(counts: Counts) -> NDArray[np.uint64]:
+    """One well-mixed number per row that depends on its cells only, (I,)."""
+    matrix = counts.matrix
+    values, columns = matrix.data.astype(np.float64), matrix.indices.astype(np.uint64)
+    cells = _scramble(_scramble(columns + np.uint64(1)) ^ values.view(np.uint64))
+    rows = np.zeros(counts.n_rows, np.uint64)
+    filled = np.flatnonzero(np.diff(matrix.indptr))
+    if len(filled):
+        rows[filled] = np.add.reduceat(cells, matrix.indptr[filled])
+    return rows
+
+
+def _scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Well-mixed 64 bits from 64 bits (the finaliser of splitmix64)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+def _uniform(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+    return np.asarray((_scramble(keys) >> np.uint64(11)) * 2.0**-53)

@@ -20,9 +20,7 @@ from isotherm.models.base import (
     distributions,
     floored,
     jitter,
-    noisy_copies,
     on_pattern,
-    unigram,
 )
 
 
@@ -74,12 +72,9 @@ class Aspect:
         """One aspect: the independence model P(x) P(y)."""
         return replace(self, n_components=1)
 
-    def init(
-        self, summary: Summary, rng: np.random.Generator, noise: float, k: Kernels
-    ) -> AspectParams:
-        """K noisy copies of the unigram distribution."""
-        K = self.n_components
-        table = noisy_copies(unigram(summary), K, rng, noise, k)
+    def init(self, summary: Summary, table: Array) -> AspectParams:
+        """Equal P(a)."""
+        K = table.shape[1]
         return AspectParams(np.full(K, 1.0 / K), np.full(K, summary.total / K), table)
 
     def start(self, params: AspectParams, block: Block, k: Kernels) -> AspectRows:

@@ -63,8 +63,8 @@ class Model(Protocol):
         """The one-component model that this one is above its first critical temperature."""
         ...
 
-    def init(self, summary: Summary, rng: np.random.Generator, noise: float, k: Kernels) -> Any:
-        """Parameters of K copies of the one-component solution, each perturbed a little."""
+    def init(self, summary: Summary, table: Array) -> Any:
+        """Parameters with equal weights and the given column distributions (J, K)."""
         ...
 
     def start(self, params: Any, block: Block, k: Kernels) -> Any:
@@ -111,14 +111,6 @@ class Model(Protocol):
 def unigram(summary: Summary) -> Array:
     """Marginal distribution of the columns, (J,)."""
     return np.asarray(summary.column_totals / summary.total)
-
-
-def noisy_copies(
-    marginal: Array, n_components: int, rng: np.random.Generator, noise: float, k: Kernels
-) -> Array:
-    """Copies of a distribution (J,), each multiplied by exp(noise x normal), (J, K)."""
-    table = np.repeat(marginal[:, None], n_components, axis=1).astype(k.dtype)
-    return jitter(table, rng, noise) if n_components > 1 else table
 
 
 def jitter(table: Array, rng: np.random.Generator, noise: float) -> Array:

@@ -21,9 +21,7 @@ from isotherm.models.base import (
     distributions,
     floored,
     jitter,
-    noisy_copies,
     on_pattern,
-    unigram,
 )
 
 
@@ -82,11 +80,9 @@ class Cluster:
         """One cluster with the pseudo-counts of all."""
         return replace(self, n_components=1, pseudo_count=self.pseudo_count * self.n_components)
 
-    def init(
-        self, summary: Summary, rng: np.random.Generator, noise: float, k: Kernels
-    ) -> ClusterParams:
-        """K noisy copies of the unigram distribution."""
-        return start_params(self.n_components, summary, rng, noise, k)
+    def init(self, summary: Summary, table: Array) -> ClusterParams:
+        """Equal weights."""
+        return start_params(summary, table)
 
     def start(self, params: ClusterParams, block: Block, k: Kernels) -> ClusterRows:
         """Q(c|x) = P(c)."""
@@ -148,12 +144,9 @@ class Cluster:
         return singular**2
 
 
-def start_params(
-    n_components: int, summary: Summary, rng: np.random.Generator, noise: float, k: Kernels
-) -> ClusterParams:
-    """K noisy copies of the unigram distribution with equal weights."""
-    K = n_components
-    table = noisy_copies(unigram(summary), K, rng, noise, k)
+def start_params(summary: Summary, table: Array) -> ClusterParams:
+    """Equal weights and the given distributions (J, K)."""
+    K = table.shape[1]
     return ClusterParams(np.full(K, 1.0 / K), np.full(K, summary.total / K), table)
 
 

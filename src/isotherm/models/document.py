@@ -56,11 +56,9 @@ class Document:
         """One topic with the pseudo-counts of all."""
         return replace(self, n_components=1, pseudo_count=self.pseudo_count * self.n_components)
 
-    def init(
-        self, summary: Summary, rng: np.random.Generator, noise: float, k: Kernels
-    ) -> ClusterParams:
-        """K noisy copies of the unigram distribution."""
-        return start_params(self.n_components, summary, rng, noise, k)
+    def init(self, summary: Summary, table: Array) -> ClusterParams:
+        """Equal weights."""
+        return start_params(summary, table)
 
     def start(self, params: ClusterParams, block: Block, k: Kernels) -> ClusterRows:
         """Uniform psi."""

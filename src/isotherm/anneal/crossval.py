@@ -1,0 +1,81 @@
+"""Cross-validated stopping temperature (Choi 2012, section 4.4): V folds over rows.
+
+Each fold has its own first critical temperature, so the folds are compared at equal *relative*
+temperatures (T - zero) / (T_c - zero); the curves are averaged and the best place is returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from isotherm.anneal.engine import Annealer
+from isotherm.anneal.heldout import Heldout
+from isotherm.anneal.trace import Record
+from isotherm.data.base import Array, Data
+from isotherm.errors import IsothermError
+from isotherm.models.base import Model
+
+
+class Fold(NamedTuple):
+    """Data to fit and the score of what was left out."""
+
+    data: Data
+    heldout: Heldout
+
+
+class Curve(NamedTuple):
+    """Mean held-out score (lower is better) against relative temperature, hot to cold."""
+
+    relative: Array
+    score: Array
+
+    @property
+    def best(self) -> float:
+        """Relative temperature of the best score."""
+        return float(self.relative[int(np.argmin(self.score))])
+
+
+def cross_validate(
+    model: Model, annealer: Annealer, folds: Sequence[Fold], rng: Callable[[], np.random.Generator]
+) -> Curve:
+    """Averaged curve of the held-out score over folds.
+
+    Parameters
+    ----------
+    model : Model
+    annealer : Annealer
+        With a schedule that starts at the first critical temperature and runs to its end.
+    folds : sequence of Fold
+    rng : callable
+        Returns a fresh generator with the same seed for every fold.
+    """
+    curves = []
+    for fold in folds:
+        fit = annealer.run(model, fold.data, rng(), heldout=fold.heldout)
+        if not np.isfinite(fit.first_critical):
+            raise IsothermError(
+                "the schedule has a fixed start; cross-validation compares folds relative to their "
+                "first critical temperatures, so leave the start of the schedule open"
+            )
+        scale = fit.first_critical - model.zero_temperature
+        curves.append(_curve(fit.trace, model.zero_temperature, scale))
+    grid = curves[0].relative
+    scores = [_at(curve, grid) for curve in curves]
+    return Curve(grid, np.exp(np.mean(scores, axis=0)))
+
+
+def _curve(trace: Sequence[Record], zero: float, scale: float) -> Curve:
+    kept = [record for record in trace if record.temperature > zero]
+    relative = np.array([(record.temperature - zero) / scale for record in kept])
+    with np.errstate(over="ignore"):
+        score = np.log(np.array([record.heldout for record in kept]))
+    return Curve(relative, score)
+
+
+def _at(curve: Curve, grid: Array) -> Array:
+    """Log score interpolated in the logarithm of the relative temperature."""
+    x, y = np.log(curve.relative[::-1]), np.minimum(curve.score[::-1], 700.0)
+    return np.asarray(np.interp(np.log(grid), x, y))

@@ -1,0 +1,91 @@
+"""Folding in: row states of new rows under fixed parameters.
+
+The same E-step as in training, with the parameters held. Each row stops by itself, so what comes
+out for a row does not depend on the rows that came with it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from isotherm import nested
+from isotherm.data.base import Array, Block, Data, Expected, RowsHandle
+from isotherm.kernels.base import Kernels
+from isotherm.models.base import Model
+
+# Blocks of fewer rows than this are not worth cutting down.
+SMALL = 64
+
+
+def fold_in(
+    model: Model,
+    params: Any,
+    data: Data,
+    temperature: float,
+    *,
+    tol: float = 1e-4,
+    max_sweeps: int = 100,
+) -> RowsHandle:
+    """Row states of every row of `data` under fixed parameters.
+
+    Parameters
+    ----------
+    model, params : Model and its parameters
+    data : Data
+        New rows over the columns of the model.
+    temperature : float
+    tol : float
+        A row is done when no entry moves by more than tol times the row's sum.
+    max_sweeps : int
+    """
+    rows, _, _ = data.sweep(_fold, data.no_rows, model, params, temperature, tol, max_sweeps)
+    return rows
+
+
+def _fold(
+    k: Kernels,
+    block: Block,
+    rows: Any,
+    model: Model,
+    params: Any,
+    temperature: float,
+    tol: float,
+    max_sweeps: int,
+) -> Expected:
+    """Row states of one block; a row that is done is frozen, and left out once half of them are."""
+    state = model.start(params, block, k)
+    result = nested.apply(np.copy, state)
+    part, index = block, np.arange(block.n_rows)
+    moving = np.ones(block.n_rows, bool)
+    for _ in range(max_sweeps):
+        new = model.expect(params, state, part, temperature, k).rows
+        moved = _moved(state, new, tol)
+        state = nested.apply(lambda old, now: np.where(moving[:, None], now, old), state, new)  # noqa: B023
+        moving &= moved
+        if not moving.any():
+            break
+        if 2 * moving.sum() < len(index) and len(index) > SMALL:
+            _write(result, index, state)
+            left = np.flatnonzero(moving)
+            index, part, moving = index[left], part.take(left), moving[left]
+            state = nested.apply(lambda field: field[left], state)  # noqa: B023
+    _write(result, index, state)
+    return Expected(result, (), 0.0)
+
+
+def _moved(old: Any, new: Any, tol: float) -> Array:
+    """Whether each row moved in any field, (I,)."""
+    return np.any(
+        [
+            np.abs(now - before).max(axis=1) > tol * now.sum(axis=1)
+            for before, now in zip(old, new, strict=True)
+        ],
+        axis=0,
+    )
+
+
+def _write(result: Any, index: Array, state: Any) -> None:
+    for whole, part in zip(result, state, strict=True):
+        whole[index] = part

@@ -1,0 +1,1 @@
+"""scikit-learn estimators: thin shells around model, engine and data."""

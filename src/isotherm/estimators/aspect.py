@@ -1,0 +1,154 @@
+"""The aspect model (PLSA) as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from isotherm.anneal.callbacks import Callback
+from isotherm.anneal.schedule import Exponential, Schedule
+from isotherm.anneal.start import Spectral, Start
+from isotherm.anneal.trace import Fit
+from isotherm.data.base import Array
+from isotherm.data.counts import Counts
+from isotherm.estimators import checks
+from isotherm.estimators.base import CountEstimator, Plan
+from isotherm.models.aspect import Aspect
+
+
+class AspectModel(CountEstimator):
+    """Aspect model (PLSA) fitted by deterministic annealing.
+
+    Every token of row x and column y has its own latent aspect: P(x, y) = sum_a P(a) P(x|a) P(y|a)
+    (Hofmann & Puzicha 1998). By default the model begins along the spectrum of the counts, below
+    the first critical temperature, and is cooled until tokens held out of every row say stop; then
+    it settles on all tokens. `schedule=Fixed(1.0), validation_fraction=0` is plain EM,
+    `schedule=Tempered()` is tempered EM (heating).
+
+    Parameters
+    ----------
+    n_components : int
+        Number of aspects (topics) K.
+    schedule : Schedule, optional
+        Temperatures; by default exponential cooling from 0.8 times the first critical temperature
+        (relative to zero), by 5 % a step, down to 1.
+    start : Start, optional
+        Where the components begin; `Spectral()` by default, `Noisy()` is the textbook start.
+    validation_fraction : float
+        Share of the tokens held out to choose the temperature; 0 cools to the end.
+    patience : int
+        Temperatures without improvement before the cooling stops.
+    temper_prior : bool
+        Temper P(a) together with the likelihood; keeps aspects balanced. False is the paper's form.
+    tol : float
+        A temperature is settled when the free energy falls by less than this share of itself.
+    max_iter : int
+        Most sweeps over the data at one temperature.
+    over_relax : bool
+        Over-relaxed EM with an adaptive factor and a safeguard.
+    callbacks : sequence of Callback
+    precision : {"auto", "float32", "float64"}
+        Type of the tables; "auto" is float32 except for small problems.
+    n_jobs : int, optional
+        Threads; None or -1 is all cores. The result does not depend on it, to the bit.
+    random_state : int, Generator, RandomState or None
+    verbose : bool, optional
+        Progress line; None shows it on a terminal after two seconds.
+
+    Attributes
+    ----------
+    components_ : (K, J)
+        P(y|a); rows sum to one.
+    weights_ : (K,)
+        P(a).
+    row_weights_ : (I, K)
+        P(a|x) of the training rows (the asymmetric view).
+    row_components_ : (K, I)
+        P(x|a) of the training rows (the symmetric view).
+    row_marginal_ : (I,)
+        p(x) of the training rows.
+    temperature_ : float
+        Temperature of the fit.
+    first_critical_ : float
+        Temperature of the first transition.
+    trace_ : tuple of Record
+        One record per temperature of the cooling.
+    outcome_ : str
+    free_energy_ : float
+    n_iter_ : int
+        Sweeps in all.
+    n_distinct_ : int
+        Number of different components.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotherm import AspectModel
+    >>> X = np.kron(np.eye(2, dtype=int), np.full((5, 4), 6)) + 1
+    >>> model = AspectModel(n_components=2, random_state=0).fit(X)
+    >>> model.transform(X).round(1)[[0, -1]].max(axis=1)
+    array([1., 1.])
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        schedule: Schedule | None = None,
+        start: Start | None = None,
+        validation_fraction: float = 0.1,
+        patience: int = 2,
+        temper_prior: bool = True,
+        tol: float = 1e-5,
+        max_iter: int = 100,
+        over_relax: bool = True,
+        callbacks: Sequence[Callback] = (),
+        precision: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.schedule = schedule
+        self.start = start
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.temper_prior = temper_prior
+        self.tol = tol
+        self.max_iter = max_iter
+        self.over_relax = over_relax
+        self.callbacks = callbacks
+        self.precision = precision
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def row_components_(self) -> Array:
+        """P(x|a) of the training rows, (K, I)."""
+        check_is_fitted(self)
+        joint = self.row_weights_ * self.row_marginal_[:, None]
+        total = joint.sum(axis=0)
+        return np.asarray((joint / np.where(total > 0, total, 1.0)).T)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        checks.flag("temper_prior", self.temper_prior)
+
+    def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
+        super()._set_fitted(plan, fit, cooled)
+        mass = [block.row_totals * block.weight for block in plan.full.blocks]
+        self.row_marginal_ = np.concatenate(mass) / plan.full.summary.total
+
+    def _model(self, counts: Counts) -> Aspect:
+        return Aspect(self.n_components, self.temper_prior)
+
+    def _schedule(self) -> Schedule:
+        return Exponential(rate=0.95, end=1.0, margin=0.8)
+
+    def _start(self) -> Start:
+        return Spectral()

@@ -1,0 +1,311 @@
+"""What all count estimators share: validation, placing, running, folding in, scoring, words.
+
+A shell defines its parameters, `_model` (settings of the model), `_schedule` and `_start` (how it
+is cooled when the user does not say); the rest is here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import sys
+import warnings
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from isotherm import evaluate
+from isotherm.anneal.callbacks import Callback, HeldoutRule, Log, Progress
+from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
+from isotherm.anneal.fold import fold_in
+from isotherm.anneal.heldout import Heldout, HeldoutTokens, smoothed_unigram
+from isotherm.anneal.schedule import Fixed, Schedule
+from isotherm.anneal.start import Start, state_of
+from isotherm.anneal.trace import Fit, Outcome, Record, distinct_components
+from isotherm.data.base import Array
+from isotherm.data.counts import Counts, as_counts
+from isotherm.data.local import Local
+from isotherm.data.split import as_generator, hold_out_tokens
+from isotherm.errors import IsothermError
+from isotherm.estimators import checks
+from isotherm.kernels.cpu import Cpu
+from isotherm.models.base import Model
+
+log = logging.getLogger("isotherm")
+
+# Below this many non-zeros x components double precision costs nothing that anyone would notice.
+SMALL_WORK = 2_000_000
+
+
+class Plan(NamedTuple):
+    """Data to cool on, data to finish on, what steers the stop, and how to cool."""
+
+    data: Local
+    full: Local
+    heldout: Heldout | None
+    schedule: Schedule
+
+
+class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of the estimators for counts; not for direct use."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to counts.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, dataframe or Counts, (I, J)
+            Non-negative counts.
+        y : ignored
+        sample_weight : array-like (I,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        counts = self._counts(X, reset=True)
+        weight = checks.row_weights(sample_weight, counts.n_rows)
+        rng = as_generator(self.random_state)
+        model = self._model(counts)
+        plan = self._plan(model, counts, weight, int(rng.integers(2**31)))
+        annealer = self._annealer(plan)
+        cooled = annealer.run(model, plan.data, rng, heldout=plan.heldout)
+        self._set_fitted(plan, self._finished(annealer, plan, cooled, rng), cooled)
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Weights of the components in each row, (I, K), by folding in.
+
+        Every row is treated by itself, at the temperature of the fit: the result does not depend
+        on the other rows. An empty row gets the weights of the whole corpus.
+        """
+        check_is_fitted(self)
+        counts = self._counts(X, reset=False)
+        data = Local.place(counts, self._kernels(counts))
+        rows = fold_in(self.model_, self.params_, data, self.temperature_)
+        return np.asarray(
+            self.model_.mixture(self.params_, data.gather(rows)).weights, dtype=np.float64
+        )
+
+    def perplexity(self, X: Any, X_heldout: Any = None, *, smoothing: float = 1e-3) -> float:
+        """Perplexity per token of held-out tokens, natural logarithm; lower is better.
+
+        Without `X_heldout`, document completion: half of the tokens of every row of X (chosen by
+        the row's content) are folded in and the other half predicted. With `X_heldout`, X is
+        folded in and `X_heldout`, other tokens of the same rows, predicted.
+
+        Parameters
+        ----------
+        X : counts (I, J)
+        X_heldout : counts (I, J), optional
+        smoothing : float
+            Share of the training corpus's unigram distribution in the prediction.
+        """
+        check_is_fitted(self)
+        total, tokens = self._heldout(X, X_heldout, smoothing)
+        return evaluate.perplexity(total, tokens)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Log-likelihood per token by document completion; higher is better."""
+        check_is_fitted(self)
+        total, tokens = self._heldout(X, None, 1e-3)
+        return total / tokens if tokens else 0.0
+
+    def top_words(self, n_words: int = 10, *, by: str = "probability") -> list[list[str]]:
+        """Most telling columns of every component.
+
+        Parameters
+        ----------
+        n_words : int
+        by : {"probability", "lift"}
+            Order by P(y|k), or by P(y|k) / p(y) damped for rare columns.
+        """
+        check_is_fitted(self)
+        checks.integer("n_words", n_words, 1)
+        checks.one_of("by", by, ("probability", "lift"))
+        table = self.components_
+        if by == "lift":
+            # Half a typical probability in the denominator keeps one-off columns down.
+            table = table / (self.unigram_ + 1.0 / len(self.unigram_))
+        names = self._column_names()
+        order = np.argsort(-table, axis=1, kind="stable")[:, :n_words]
+        return [[str(names[j]) for j in row] for row in order]
+
+    def describe(self, n_words: int = 8) -> str:
+        """Readable summary of the fit: a line on the run, a line per component."""
+        check_is_fitted(self)
+        head = (
+            f"{type(self).__name__}: {len(self.weights_)} components "
+            f"({self.n_distinct_} distinct) at T = {self.temperature_:.4g}, "
+            f"{self.n_iter_} sweeps, {len(self.trace_)} temperatures"
+        )
+        words = self.top_words(n_words)
+        lines = [
+            f"{k:4d}  {100 * self.weights_[k]:5.1f} %  {' '.join(words[k])}"
+            for k in np.argsort(-self.weights_, kind="stable")
+        ]
+        return "\n".join([head, *lines])
+
+    # What a shell may override ---------------------------------------------------------------
+
+    def _model(self, counts: Counts) -> Model:
+        raise NotImplementedError
+
+    def _schedule(self) -> Schedule:
+        raise NotImplementedError
+
+    def _start(self) -> Start:
+        raise NotImplementedError
+
+    def _plan(self, model: Model, counts: Counts, weight: Array | None, seed: int) -> Plan:
+        """Tokens held out of every row steer the stop (Hofmann's validation perplexity)."""
+        kernels, schedule = self._kernels(counts), self.schedule or self._schedule()
+        full = Local.place(counts, kernels, weight=weight)
+        if self.validation_fraction:
+            kept, held = hold_out_tokens(counts, self.validation_fraction, seed)
+            data = Local.place(kept, kernels, weight=weight)
+            beside = data.beside(held)
+            if data.summary.total > 0 and beside.summary.total > 0:
+                return Plan(data, full, HeldoutTokens(beside), schedule)
+        return Plan(full, full, None, schedule)
+
+    # The rest --------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        checks.integer("n_components", self.n_components, 1)
+        checks.number("validation_fraction", self.validation_fraction, 0.0, 0.9)
+        checks.integer("patience", self.patience, 1)
+        checks.number("tol", self.tol, 0.0)
+        checks.integer("max_iter", self.max_iter, 1)
+        checks.flag("over_relax", self.over_relax)
+        checks.one_of("precision", self.precision, ("auto", "float32", "float64"))
+        if self.n_jobs is not None and self.n_jobs != -1:
+            checks.integer("n_jobs", self.n_jobs, 1)
+        checks.provides("schedule", self.schedule, "next", "Exponential() or Fixed(1.0)")
+        checks.provides("start", self.start, "state", "Spectral() or Noisy()")
+        for callback in self.callbacks:
+            checks.provides("callbacks", callback, "on_temperature", "TimeLimit(60)")
+
+    def _counts(self, X: Any, *, reset: bool) -> Counts:
+        """Validated counts; a fit remembers the columns, everything after is held to them."""
+        if isinstance(X, Counts):
+            self._check_names(X, reset)
+            return X
+        checked = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype="numeric",
+            ensure_non_negative=True,
+        )
+        return as_counts(checked, allow_empty=not reset)
+
+    def _check_names(self, X: Counts, reset: bool) -> None:
+        if reset:
+            self.n_features_in_ = X.n_columns
+            if X.column_names is not None:
+                self.feature_names_in_ = X.column_names
+            elif hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+            return
+        if X.n_columns != self.n_features_in_:
+            raise IsothermError(
+                f"X has {X.n_columns} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input; count over the columns of the fit"
+            )
+        known = getattr(self, "feature_names_in_", None)
+        if known is not None and X.column_names is not None and list(known) != list(X.column_names):
+            raise IsothermError(
+                "the column names of X differ from those of the fit; "
+                "count over the same columns in the same order"
+            )
+
+    def _kernels(self, counts: Counts) -> Cpu:
+        small = counts.nnz * self.n_components < SMALL_WORK
+        auto = "float64" if small else "float32"
+        threads = None if self.n_jobs in (None, -1) else int(self.n_jobs)
+        return Cpu(auto if self.precision == "auto" else self.precision, threads)
+
+    def _annealer(self, plan: Plan) -> Annealer:
+        callbacks: list[Callback] = [Log(), *self.callbacks]
+        if plan.heldout is not None:
+            callbacks.append(HeldoutRule(self.patience))
+        if self.verbose or (self.verbose is None and sys.stderr.isatty()):
+            callbacks.append(Progress(delay=0.0 if self.verbose else 2.0))
+        return Annealer(
+            plan.schedule,
+            relaxation=Relaxation() if self.over_relax else NO_RELAXATION,
+            start=self.start or self._start(),
+            tol=self.tol,
+            max_sweeps=self.max_iter,
+            callbacks=callbacks,
+        )
+
+    def _finished(
+        self, annealer: Annealer, plan: Plan, cooled: Fit, rng: np.random.Generator
+    ) -> Fit:
+        """The chosen state, settled on all counts at the chosen temperature."""
+        if plan.data is plan.full:
+            return cooled
+        state = state_of(cooled.model, plan.full, cooled.state.params)
+        end = dataclasses.replace(annealer, schedule=Fixed(cooled.temperature), callbacks=())
+        return end.run(cooled.model, plan.full, rng, state=state)
+
+    def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
+        weight, table = fit.model.components(fit.state.params)
+        rows = plan.full.gather(fit.state.rows)
+        self.model_ = fit.model
+        self.params_ = fit.state.params
+        self.components_ = np.ascontiguousarray(table.T, dtype=np.float64)
+        self.weights_ = np.asarray(weight, np.float64)
+        self.row_weights_ = fit.model.mixture(fit.state.params, rows).weights
+        self.temperature_ = fit.temperature
+        self.first_critical_ = cooled.first_critical
+        self.trace_: tuple[Record, ...] = cooled.trace
+        self.outcome_ = cooled.outcome.value
+        self.free_energy_ = fit.trace[-1].free_energy
+        self.n_iter_ = cooled.n_sweeps + (0 if fit is cooled else fit.n_sweeps)
+        self.n_distinct_ = len(distinct_components(weight, table))
+        self.unigram_ = plan.full.summary.column_totals / plan.full.summary.total
+        self.background_ = smoothed_unigram(plan.full.summary)
+        if cooled.outcome is Outcome.INTERRUPTED:
+            warnings.warn(f"fit was {cooled.outcome.value}", ConvergenceWarning, stacklevel=3)
+
+    def _heldout(self, X: Any, X_heldout: Any, smoothing: float) -> tuple[float, float]:
+        checks.number("smoothing", smoothing, 0.0, 1.0)
+        given = self._counts(X, reset=False)
+        if X_heldout is None:
+            given, held = evaluate.completion_halves(given)
+        else:
+            held = self._counts(X_heldout, reset=False)
+        return evaluate.heldout_log_likelihood(
+            self.model_,
+            self.params_,
+            self.temperature_,
+            given,
+            held,
+            self.background_,
+            self._kernels(given),
+            smoothing,
+        )
+
+    def _column_names(self) -> Array:
+        names = getattr(self, "feature_names_in_", None)
+        return np.arange(self.n_features_in_) if names is None else names
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.weights_)
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse, non-negative input."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags

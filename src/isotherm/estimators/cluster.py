@@ -1,0 +1,155 @@
+"""One-sided clustering as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClusterMixin
+
+from isotherm.anneal.callbacks import Callback
+from isotherm.anneal.schedule import Exponential, Schedule
+from isotherm.anneal.start import Spectral, Start
+from isotherm.anneal.trace import Fit
+from isotherm.data.base import Array
+from isotherm.data.counts import Counts
+from isotherm.estimators import checks
+from isotherm.estimators.base import CountEstimator, Plan
+from isotherm.models.cluster import Cluster
+
+
+class OneSidedClustering(ClusterMixin, CountEstimator):
+    """Clustering of the rows of a count table by deterministic annealing.
+
+    Every row belongs to one latent cluster c with its own column distribution P(y|c) (Hofmann &
+    Puzicha 1998, section 2.3). By default the clusters begin along the spectrum of the counts and
+    are cooled until tokens held out of every row say stop; `validation_fraction=0` cools to the end
+    of the schedule, and `schedule=Exponential(end=0.0)` to the hard limit.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of clusters K.
+    schedule : Schedule, optional
+        Temperatures; by default exponential cooling from below the first critical
+        temperature (0.6 times it), by 7 % a step, down to 1.
+    start : Start, optional
+        Where the clusters begin; `Spectral()` by default.
+    validation_fraction : float
+        Share of the tokens held out to choose the temperature; 0 cools to the end.
+    patience : int
+        Temperatures without improvement before the cooling stops.
+    temper_prior : bool
+        Temper P(c) together with the likelihood: keeps clusters balanced on sparse text.
+    pseudo_count : float, optional
+        Counts added to every cluster, spread over the columns like the corpus; by default 5 % of
+        the counts that a cluster has on average.
+    equal_rows : bool
+        Give every row the same total before clustering (distributional clustering: rows are
+        compared by their distributions alone).
+    tol, max_iter, over_relax, callbacks, precision, n_jobs, random_state, verbose
+        As in `AspectModel`.
+
+    Attributes
+    ----------
+    labels_ : (I,)
+        Most probable cluster of each training row.
+    components_ : (K, J)
+        P(y|c).
+    weights_ : (K,)
+        P(c).
+    row_weights_ : (I, K)
+        Posterior of the clusters for each training row, at the temperature of the fit.
+    temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_
+        As in `AspectModel`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotherm import OneSidedClustering
+    >>> X = np.kron(np.eye(2, dtype=int), np.full((5, 4), 6)) + 1
+    >>> labels = OneSidedClustering(n_components=2, random_state=0).fit_predict(X)
+    >>> bool(labels[0] != labels[-1])
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 8,
+        *,
+        schedule: Schedule | None = None,
+        start: Start | None = None,
+        validation_fraction: float = 0.1,
+        patience: int = 3,
+        temper_prior: bool = True,
+        pseudo_count: float | None = None,
+        equal_rows: bool = False,
+        tol: float = 1e-5,
+        max_iter: int = 100,
+        over_relax: bool = True,
+        callbacks: Sequence[Callback] = (),
+        precision: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.schedule = schedule
+        self.start = start
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.temper_prior = temper_prior
+        self.pseudo_count = pseudo_count
+        self.equal_rows = equal_rows
+        self.tol = tol
+        self.max_iter = max_iter
+        self.over_relax = over_relax
+        self.callbacks = callbacks
+        self.precision = precision
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def predict(self, X: Any) -> Array:
+        """Most probable cluster of each row, (I,); the lowest index on ties."""
+        return np.asarray(self.transform(X).argmax(axis=1))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Posterior of the clusters for each row, (I, K)."""
+        return self.transform(X)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        checks.flag("temper_prior", self.temper_prior)
+        checks.flag("equal_rows", self.equal_rows)
+        if self.pseudo_count is not None:
+            checks.number("pseudo_count", self.pseudo_count, 0.0)
+
+    def _counts(self, X: Any, *, reset: bool) -> Counts:
+        counts = super()._counts(X, reset=reset)
+        if not self.equal_rows:
+            return counts
+        totals = counts.row_totals
+        if reset:
+            self.row_total_ = float(totals[totals > 0].mean())
+        factor = np.divide(self.row_total_, totals, out=np.zeros_like(totals), where=totals > 0)
+        scaled = sparse.csr_array(sparse.diags_array(factor) @ counts.matrix)
+        return Counts(scaled, counts.row_ids, counts.column_names)
+
+    def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
+        super()._set_fitted(plan, fit, cooled)
+        self.labels_ = self.row_weights_.argmax(axis=1)
+
+    def _model(self, counts: Counts) -> Cluster:
+        pseudo_count = self.pseudo_count
+        if pseudo_count is None:
+            pseudo_count = 0.05 * counts.total / self.n_components
+        return Cluster(self.n_components, pseudo_count, self.temper_prior)
+
+    def _schedule(self) -> Schedule:
+        return Exponential(rate=0.93, end=1.0, margin=0.6)
+
+    def _start(self) -> Start:
+        return Spectral(size=1.0)

@@ -1,0 +1,233 @@
+"""Choi's document mixture as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from isotherm.anneal.callbacks import Callback
+from isotherm.anneal.critical import first_critical
+from isotherm.anneal.crossval import Curve, Fold, cross_validate
+from isotherm.anneal.heldout import HeldoutRows
+from isotherm.anneal.schedule import Exponential, Schedule
+from isotherm.anneal.start import Noisy, Start
+from isotherm.data.base import Array
+from isotherm.data.counts import Counts, as_counts
+from isotherm.data.local import Local
+from isotherm.data.split import hold_out_rows, row_folds
+from isotherm.errors import IsothermError, IsothermWarning
+from isotherm.estimators import checks
+from isotherm.estimators.base import CountEstimator, Plan
+from isotherm.models.base import Model
+from isotherm.models.cluster import Cluster
+from isotherm.models.document import Document
+
+log = logging.getLogger("isotherm")
+
+
+class DocumentMixture(CountEstimator):
+    """Document mixture (EM-PLSA and DA-PLSA of Choi 2012) fitted by deterministic annealing.
+
+    Every document has weights of its own over topics, and all its words come from one topic. At
+    T = 1 this is hard clustering by cross-entropy; above, topics overlap. By default documents held
+    out choose the temperature (Choi's total perplexity); `validation_fraction=0` cools to T = 1,
+    and `schedule=Fixed(1.0)` is plain EM.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of topics K.
+    weights : {"document", "shared", "uniform"}
+        Weights per document (the thesis), one set for all documents (Hofmann & Puzicha's one-sided
+        model), or equal weights.
+    stepwise : bool
+        With weights per document: update them once per sweep as the thesis prints it, instead of
+        solving for them. Slower near T = 1, same fixed points.
+    pseudo_count : float, optional
+        Counts added to every topic, spread over the columns like the corpus; by default 0.5 % of
+        the counts that a topic has on average.
+    schedule : Schedule, optional
+        By default exponential cooling of T - 1 by 10 % a step, from just below the first critical
+        temperature to T = 1.
+    start : Start, optional
+        Where the topics begin; `Noisy(0.1)` by default.
+    validation_fraction : float
+        Share of the rows held out to choose the temperature; 0 cools to the end.
+    cv : int, optional
+        Choose the temperature by cross-validation over so many folds of rows instead.
+    train_weight, test_weight : float
+        Weights a and b of the total perplexity: log-likelihood per token of training and of
+        held-out rows.
+    density : {"prior", "fold-in", "best"}
+        Density of an unseen row: mean training weights, weights folded in, or its best topic.
+    patience : int
+        Temperatures without improvement before the cooling stops.
+    tol, max_iter, over_relax, callbacks, precision, n_jobs, random_state, verbose
+        As in `AspectModel`.
+
+    Attributes
+    ----------
+    components_ : (K, J)
+        Theta: word distribution of each topic.
+    weights_ : (K,)
+        Mean weights of the training rows.
+    row_weights_ : (I, K)
+        Psi: weights of each training row.
+    cv_curve_ : Curve
+        Mean score against relative temperature; only with `cv`.
+    temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_
+        As in `AspectModel`.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        weights: str = "document",
+        stepwise: bool = False,
+        pseudo_count: float | None = None,
+        schedule: Schedule | None = None,
+        start: Start | None = None,
+        validation_fraction: float = 0.1,
+        cv: int | None = None,
+        train_weight: float = 0.0,
+        test_weight: float = 1.0,
+        density: str = "prior",
+        patience: int = 3,
+        tol: float = 1e-7,
+        max_iter: int = 100,
+        over_relax: bool = True,
+        callbacks: Sequence[Callback] = (),
+        precision: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.weights = weights
+        self.stepwise = stepwise
+        self.pseudo_count = pseudo_count
+        self.schedule = schedule
+        self.start = start
+        self.validation_fraction = validation_fraction
+        self.cv = cv
+        self.train_weight = train_weight
+        self.test_weight = test_weight
+        self.density = density
+        self.patience = patience
+        self.tol = tol
+        self.max_iter = max_iter
+        self.over_relax = over_relax
+        self.callbacks = callbacks
+        self.precision = precision
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def score_rows(self, X: Any) -> float:
+        """Log density per token of whole unseen rows, by `density`; higher is better."""
+        check_is_fitted(self)
+        counts = without_columns(self._counts(X, reset=False), self.unigram_ == 0)
+        held = HeldoutRows(Local.place(counts, self._kernels(counts)), density=self.density)
+        return held.log_density(self.model_, self.params_, self.temperature_)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        checks.one_of("weights", self.weights, ("document", "shared", "uniform"))
+        checks.flag("stepwise", self.stepwise)
+        if self.stepwise and self.weights != "document":
+            raise IsothermError(
+                f"stepwise=True with weights={self.weights!r}; stepwise updates are those of "
+                "weights='document'"
+            )
+        if self.pseudo_count is not None:
+            checks.number("pseudo_count", self.pseudo_count, 0.0)
+        if self.cv is not None:
+            checks.integer("cv", self.cv, 2)
+        checks.number("train_weight", self.train_weight, 0.0)
+        checks.number("test_weight", self.test_weight, 0.0)
+        checks.one_of("density", self.density, ("prior", "fold-in", "best"))
+
+    def _model(self, counts: Counts) -> Model:
+        K = self.n_components
+        if K > counts.n_rows:
+            message = f"n_components={K} for {counts.n_rows} rows; some topics will coincide"
+            warnings.warn(message, IsothermWarning, stacklevel=3)
+        pseudo = 0.005 * counts.total / K if self.pseudo_count is None else self.pseudo_count
+        if self.weights == "document":
+            return Document(K, pseudo, self.stepwise)
+        return Cluster(K, pseudo, fixed_weights=self.weights == "uniform")
+
+    def _schedule(self) -> Schedule:
+        hard = 1.0 if self.weights == "document" else 0.0
+        return Exponential(rate=0.9, end=hard, margin=0.98)
+
+    def _start(self) -> Start:
+        return Noisy(0.1)
+
+    def _plan(self, model: Model, counts: Counts, weight: Array | None, seed: int) -> Plan:
+        """Rows held out whole steer the stop (Choi's total perplexity), once or fold by fold."""
+        schedule = self.schedule or self._schedule()
+        full = Local.place(counts, self._kernels(counts), weight=weight)
+        plan = Plan(full, full, None, schedule)
+        if self.cv is not None:
+            return plan._replace(schedule=self._cross_validated(model, plan, counts, weight, seed))
+        kept, held = hold_out_rows(counts, self.validation_fraction, seed)
+        if len(held) and counts.take_rows(kept).total > 0:
+            fold = self._fold(counts, weight, kept, held)
+            return plan._replace(data=fold.data, heldout=fold.heldout)
+        return plan
+
+    def _cross_validated(
+        self, model: Model, plan: Plan, counts: Counts, weight: Array | None, seed: int
+    ) -> Schedule:
+        """The schedule, ended where the folds' mean score is best."""
+        if not dataclasses.is_dataclass(plan.schedule) or not hasattr(plan.schedule, "end"):
+            raise IsothermError(
+                f"cv={self.cv} with schedule={plan.schedule!r}; cross-validation moves the end of a "
+                "cooling schedule: use Exponential, Linear or Adaptive, or leave it out"
+            )
+        parts = row_folds(counts.n_rows, int(self.cv or 2), seed)
+        everything = np.arange(counts.n_rows)
+        folds = [
+            self._fold(counts, weight, np.setdiff1d(everything, part), part) for part in parts
+        ]
+        self.cv_curve_: Curve = cross_validate(
+            model, self._annealer(plan), folds, lambda: np.random.default_rng(seed)
+        )
+        zero = model.zero_temperature
+        end = zero + self.cv_curve_.best * (first_critical(model, plan.full) - zero)
+        return dataclasses.replace(plan.schedule, end=end)
+
+    def _fold(
+        self, counts: Counts, weight: Array | None, kept: Array, held: Array
+    ) -> Fold:
+        kernels = self._kernels(counts)
+        train, test = counts.take_rows(kept), counts.take_rows(held)
+        known = train.column_totals > 0
+        test = without_columns(test, ~known)
+        weights = [None if weight is None else weight[rows] for rows in (kept, held)]
+        heldout = HeldoutRows(
+            Local.place(test, kernels, weight=weights[1]),
+            self.train_weight,
+            self.test_weight,
+            self.density,
+        )
+        return Fold(Local.place(train, kernels, weight=weights[0]), heldout)
+
+
+def without_columns(counts: Counts, unknown: Array) -> Counts:
+    """Counts with the cells of the unknown columns (J,) emptied; says how many tokens that was."""
+    lost = float(counts.column_totals[unknown].sum())
+    if not lost:
+        return counts
+    log.info("%g of %g held-out tokens are of columns unseen in training", lost, counts.total)
+    matrix = counts.matrix.copy()
+    matrix.data[unknown[matrix.indices]] = 0
+    return as_counts(matrix, counts.row_ids, counts.column_names, allow_empty=True)
