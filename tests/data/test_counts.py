@@ -28,7 +28,7 @@ def assert_canonical(counts: Counts) -> None:
     assert fresh.has_canonical_format
     assert fresh.has_sorted_indices
     assert matrix.indices.dtype == np.int32
-    assert matrix.indptr.dtype == np.int64
+    assert matrix.indptr.dtype == np.int32
     assert matrix.data.dtype in (np.float32, np.float64)
     assert (matrix.data > 0).all()
 

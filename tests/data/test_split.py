@@ -30,7 +30,7 @@ def test_parts_add_up_exactly(matrix, seed):
         assert part.shape == counts.shape
         assert part.is_integral
         assert part.column_names is counts.column_names
-        assert (part.matrix.indices.dtype, part.matrix.indptr.dtype) == (np.int32, np.int64)
+        assert (part.matrix.indices.dtype, part.matrix.indptr.dtype) == (np.int32, np.int32)
         assert (part.matrix.data > 0).all()
 
 

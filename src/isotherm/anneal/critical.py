@@ -54,6 +54,8 @@ def component_split(
         # A fixed start keeps the answer the same from run to run; tilted, so that it is not
         # orthogonal to the wanted vector by some symmetry of the data.
         begin = 1.0 + 0.5 * np.sin(np.arange(1, n_columns + 1))
+        if not np.any(operator @ begin):
+            return Split(model.critical_temperature(0.0), begin)
         try:
             values, vectors = eigsh(operator, k=1, which="LA", v0=begin, tol=1e-10)
         except ArpackNoConvergence as stalled:

@@ -64,7 +64,8 @@ class Annealer:
     noise : float
         Relative noise at each new temperature; breaks ties between coinciding components.
     tol : float
-        A temperature is settled when the free energy falls by less than tol times its size.
+        A temperature is settled when a sweep lowers the free energy by no more than this many
+        nats per token.
     max_sweeps : int
         Most sweeps at one temperature.
     check_every : int
@@ -77,7 +78,7 @@ class Annealer:
     relaxation: Relaxation = Relaxation()
     start: Start = Noisy()
     noise: float = 0.01
-    tol: float = 1e-6
+    tol: float = 1e-5
     max_sweeps: int = 100
     check_every: int = 0
     callbacks: Sequence[Callback] = ()
@@ -158,7 +159,7 @@ class Annealer:
     ) -> _Settled:
         """Sweeps at one temperature until the free energy settles: the only EM loop there is."""
         eta, last, proven = self.relaxation.first, float("inf"), state
-        relaxed = False
+        relaxed, least = False, self.tol * data.summary.total
         for sweep in range(1, self.max_sweeps + 1):
             rows, stats, energy = data.sweep(_expect, state.rows, model, state.params, temperature)
             energy += state.extra
@@ -174,7 +175,7 @@ class Annealer:
                 continue
             params, extra = model.maximize(stats, state.params)
             proven = State(params, rows, extra)
-            if last - energy <= self.tol * abs(energy):
+            if last - energy <= least:
                 return _Settled(proven, energy, sweep, True)
             if self.check_every and sweep % self.check_every == 0 and watch.worse(proven, temperature):
                 return _Settled(proven, energy, sweep, False)
@@ -279,7 +280,9 @@ def _blend(
         before = a * _inverse(old_mass, a.dtype)
         after = b * _inverse(new_mass, b.dtype)
         step = before + b.dtype.type(eta) * (after - before)
-        return np.where(after > 0, np.maximum(step, b.dtype.type(FLOOR)), 0)
+        # Relative to the row, so that a row of weight two stays the same as two rows.
+        floor = b.dtype.type(FLOOR) * after.sum(axis=1, keepdims=True)
+        return np.where(after > 0, np.maximum(step, floor), 0)
 
     rows = nested.apply(one, old, new)
     return Expected(rows, nested.apply(lambda a: a.sum(axis=0, dtype=np.float64), rows), 0.0)

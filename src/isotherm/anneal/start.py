@@ -19,6 +19,8 @@ from isotherm.models.base import Model, jitter, unigram
 
 # Largest relative move of a probability, as a logarithm.
 LARGEST = 3.0
+# Eigenvalues below this share of the largest are zero.
+RANK = 1e-9
 
 
 class Start(Protocol):
@@ -91,8 +93,10 @@ class Spectral:
         vectors, values, _ = np.linalg.svd(triangle)
         vectors = basis @ vectors
         filled = np.zeros((n_columns, K))
-        size = min(K, vectors.shape[1])
-        filled[:, :size] = varimax(vectors[:, :size] * values[:size] ** 0.25)
+        # Directions beyond the rank of the counts are rounding errors: those components stay put.
+        size = min(K, int((values > RANK * values[0]).sum()))
+        loadings = vectors[:, :size] * values[:size] ** 0.25
+        filled[:, :size] = varimax(loadings.astype(data.kernels.dtype))
         filled *= np.where((filled**3).sum(axis=0) < 0, -1.0, 1.0)
         change = np.divide(filled, (p * scale)[:, None], out=filled, where=p[:, None] > 0)
         spread = np.sqrt((p[:, None] * change**2).sum(axis=0))
@@ -107,8 +111,7 @@ def state_of(model: Model, data: Data, params: Any) -> State:
 
 def varimax(loadings: Array, iterations: int = 30) -> Array:
     """Loadings (J, K) rotated so that each column has few large entries (Kaiser 1958)."""
-    loadings = loadings.astype(np.float32)
-    rotation = np.eye(loadings.shape[1], dtype=np.float32)
+    rotation = np.eye(loadings.shape[1], dtype=loadings.dtype)
     last = 0.0
     for _ in range(iterations):
         turned = loadings @ rotation

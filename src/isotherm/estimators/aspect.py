@@ -44,7 +44,8 @@ class AspectModel(CountEstimator):
     temper_prior : bool
         Temper P(a) together with the likelihood; keeps aspects balanced. False is the paper's form.
     tol : float
-        A temperature is settled when the free energy falls by less than this share of itself.
+        A temperature is settled when a sweep lowers the free energy by no more than this many
+        nats per token.
     max_iter : int
         Most sweeps over the data at one temperature.
     over_relax : bool
@@ -103,7 +104,7 @@ class AspectModel(CountEstimator):
         validation_fraction: float = 0.1,
         patience: int = 2,
         temper_prior: bool = True,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         max_iter: int = 100,
         over_relax: bool = True,
         callbacks: Sequence[Callback] = (),
@@ -144,7 +145,7 @@ class AspectModel(CountEstimator):
         mass = [block.row_totals * block.weight for block in plan.full.blocks]
         self.row_marginal_ = np.concatenate(mass) / plan.full.summary.total
 
-    def _model(self, counts: Counts) -> Aspect:
+    def _model(self, n_rows: int, total: float) -> Aspect:
         return Aspect(self.n_components, self.temper_prior)
 
     def _schedule(self) -> Schedule:

@@ -71,7 +71,8 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         counts = self._counts(X, reset=True)
         weight = checks.row_weights(sample_weight, counts.n_rows)
         rng = as_generator(self.random_state)
-        model = self._model(counts)
+        total = counts.total if weight is None else float(weight @ counts.row_totals)
+        model = self._model(counts.n_rows, total)
         plan = self._plan(model, counts, weight, int(rng.integers(2**31)))
         annealer = self._annealer(plan)
         cooled = annealer.run(model, plan.data, rng, heldout=plan.heldout)
@@ -153,7 +154,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     # What a shell may override ---------------------------------------------------------------
 
-    def _model(self, counts: Counts) -> Model:
+    def _model(self, n_rows: int, total: float) -> Model:
         raise NotImplementedError
 
     def _schedule(self) -> Schedule:

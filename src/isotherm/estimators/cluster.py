@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClusterMixin
 
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.schedule import Exponential, Schedule
@@ -20,7 +19,7 @@ from isotherm.estimators.base import CountEstimator, Plan
 from isotherm.models.cluster import Cluster
 
 
-class OneSidedClustering(ClusterMixin, CountEstimator):
+class OneSidedClustering(CountEstimator):
     """Clustering of the rows of a count table by deterministic annealing.
 
     Every row belongs to one latent cluster c with its own column distribution P(y|c) (Hofmann &
@@ -86,7 +85,7 @@ class OneSidedClustering(ClusterMixin, CountEstimator):
         temper_prior: bool = True,
         pseudo_count: float | None = None,
         equal_rows: bool = False,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         max_iter: int = 100,
         over_relax: bool = True,
         callbacks: Sequence[Callback] = (),
@@ -113,12 +112,16 @@ class OneSidedClustering(ClusterMixin, CountEstimator):
         self.verbose = verbose
 
     def predict(self, X: Any) -> Array:
-        """Most probable cluster of each row, (I,); the lowest index on ties."""
+        """Most probable cluster of each row, (I,); the lowest index on ties.
+
+        `transform` gives the posterior that this is the maximum of.
+        """
         return np.asarray(self.transform(X).argmax(axis=1))
 
-    def predict_proba(self, X: Any) -> Array:
-        """Posterior of the clusters for each row, (I, K)."""
-        return self.transform(X)
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Most probable cluster of each training row, (I,)."""
+        labels: Array = self.fit(X, y, sample_weight=sample_weight).labels_
+        return labels
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -142,10 +145,10 @@ class OneSidedClustering(ClusterMixin, CountEstimator):
         super()._set_fitted(plan, fit, cooled)
         self.labels_ = self.row_weights_.argmax(axis=1)
 
-    def _model(self, counts: Counts) -> Cluster:
+    def _model(self, n_rows: int, total: float) -> Cluster:
         pseudo_count = self.pseudo_count
         if pseudo_count is None:
-            pseudo_count = 0.05 * counts.total / self.n_components
+            pseudo_count = 0.05 * total / self.n_components
         return Cluster(self.n_components, pseudo_count, self.temper_prior)
 
     def _schedule(self) -> Schedule:

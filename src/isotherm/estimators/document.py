@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from isotherm.anneal.callbacks import Callback
@@ -20,7 +21,7 @@ from isotherm.anneal.start import Noisy, Start
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
 from isotherm.data.local import Local
-from isotherm.data.split import hold_out_rows, row_folds
+from isotherm.data.split import hold_out_rows
 from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.estimators import checks
 from isotherm.estimators.base import CountEstimator, Plan
@@ -59,8 +60,8 @@ class DocumentMixture(CountEstimator):
         Where the topics begin; `Noisy(0.1)` by default.
     validation_fraction : float
         Share of the rows held out to choose the temperature; 0 cools to the end.
-    cv : int, optional
-        Choose the temperature by cross-validation over so many folds of rows instead.
+    cv : int, splitter or iterable of (train, test) indices, optional
+        Choose the temperature by cross-validation over folds of rows instead.
     train_weight, test_weight : float
         Weights a and b of the total perplexity: log-likelihood per token of training and of
         held-out rows.
@@ -95,12 +96,12 @@ class DocumentMixture(CountEstimator):
         schedule: Schedule | None = None,
         start: Start | None = None,
         validation_fraction: float = 0.1,
-        cv: int | None = None,
+        cv: Any = None,
         train_weight: float = 0.0,
         test_weight: float = 1.0,
         density: str = "prior",
         patience: int = 3,
-        tol: float = 1e-7,
+        tol: float = 1e-6,
         max_iter: int = 100,
         over_relax: bool = True,
         callbacks: Sequence[Callback] = (),
@@ -148,18 +149,16 @@ class DocumentMixture(CountEstimator):
             )
         if self.pseudo_count is not None:
             checks.number("pseudo_count", self.pseudo_count, 0.0)
-        if self.cv is not None:
-            checks.integer("cv", self.cv, 2)
         checks.number("train_weight", self.train_weight, 0.0)
         checks.number("test_weight", self.test_weight, 0.0)
         checks.one_of("density", self.density, ("prior", "fold-in", "best"))
 
-    def _model(self, counts: Counts) -> Model:
+    def _model(self, n_rows: int, total: float) -> Model:
         K = self.n_components
-        if K > counts.n_rows:
-            message = f"n_components={K} for {counts.n_rows} rows; some topics will coincide"
+        if K > n_rows:
+            message = f"n_components={K} for {n_rows} rows; some topics will coincide"
             warnings.warn(message, IsothermWarning, stacklevel=3)
-        pseudo = 0.005 * counts.total / K if self.pseudo_count is None else self.pseudo_count
+        pseudo = 0.005 * total / K if self.pseudo_count is None else self.pseudo_count
         if self.weights == "document":
             return Document(K, pseudo, self.stepwise)
         return Cluster(K, pseudo, fixed_weights=self.weights == "uniform")
@@ -193,10 +192,9 @@ class DocumentMixture(CountEstimator):
                 f"cv={self.cv} with schedule={plan.schedule!r}; cross-validation moves the end of a "
                 "cooling schedule: use Exponential, Linear or Adaptive, or leave it out"
             )
-        parts = row_folds(counts.n_rows, int(self.cv or 2), seed)
-        everything = np.arange(counts.n_rows)
         folds = [
-            self._fold(counts, weight, np.setdiff1d(everything, part), part) for part in parts
+            self._fold(counts, weight, kept, held)
+            for kept, held in check_cv(self.cv).split(counts.matrix)
         ]
         self.cv_curve_: Curve = cross_validate(
             model, self._annealer(plan), folds, lambda: np.random.default_rng(seed)

@@ -129,7 +129,7 @@ def floored_log(table: Array) -> Array:
 
 def _log(x: Array) -> Array:
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(np.maximum(x, 0.0), dtype=np.float64))
+        return np.asarray(np.log(np.maximum(x, 0)))
 
 
 def _ratio(part: Array, whole: Array) -> Array:
