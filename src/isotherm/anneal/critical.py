@@ -49,7 +49,9 @@ def component_split(
         values, vectors = np.linalg.eigh((gram + gram.T) / 2)
     else:
         operator = LinearOperator(
-            (n_columns, n_columns), lambda v: _product(data, deviations, v.ravel()), dtype=np.float64
+            (n_columns, n_columns),
+            lambda v: _product(data, deviations, v.ravel()),
+            dtype=np.float64,
         )
         # A fixed start keeps the answer the same from run to run; tilted, so that it is not
         # orthogonal to the wanted vector by some symmetry of the data.

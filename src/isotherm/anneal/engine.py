@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +42,8 @@ class Relaxation(NamedTuple):
 
 
 NO_RELAXATION = Relaxation(1.0, 1.0, 1.0)
+ADAPTIVE_RELAXATION = Relaxation()
+TEXTBOOK_START = Noisy()
 
 
 class _Settled(NamedTuple):
@@ -71,16 +73,20 @@ class Annealer:
     check_every : int
         Look at the held-out score every so many sweeps and leave the temperature when it rises
         (early stopping); 0 looks only at the end of each temperature.
+    record_critical : bool
+        Note the critical temperature of every distinct component at every temperature (one
+        eigen-solve each); otherwise only when the schedule asks.
     callbacks : sequence of Callback
     """
 
     schedule: Schedule
-    relaxation: Relaxation = Relaxation()
-    start: Start = Noisy()
+    relaxation: Relaxation = ADAPTIVE_RELAXATION
+    start: Start = TEXTBOOK_START
     noise: float = 0.01
     tol: float = 1e-5
     max_sweeps: int = 100
     check_every: int = 0
+    record_critical: bool = False
     callbacks: Sequence[Callback] = ()
 
     def run(
@@ -124,11 +130,15 @@ class Annealer:
         first = float("nan")
 
         def critical() -> Array:
-            nonlocal first
-            if fit.trace:
-                return critical_temperatures(model, data, state, fit.trace[-1].temperature)
-            first = first_critical(model, data)
-            return np.array([first])
+            nonlocal first, fit
+            if not fit.trace:
+                first = first_critical(model, data)
+                return np.array([first])
+            record = fit.trace[-1]
+            found = critical_temperatures(model, data, state, record.temperature)
+            noted = replace(record, critical=tuple(found.tolist()))
+            fit = replace(fit, trace=(*fit.trace[:-1], noted))
+            return found
 
         try:
             while True:
@@ -144,15 +154,18 @@ class Annealer:
                 record = self._record(model, data, settled, temperature, watch, clock)
                 best = watch.best or (state, temperature)
                 fit = Fit(model, *best, (*fit.trace, record), Outcome.STOPPED, first)
-                # Every callback hears of every temperature, so no short circuit here.
-                if any([callback.on_temperature(fit) for callback in self.callbacks]):
+                # Every callback hears of every temperature before any of them stops the run.
+                answers = [callback.on_temperature(fit) for callback in self.callbacks]
+                if any(answers):
                     return fit
-                fit = Fit(model, *best, fit.trace, Outcome.FINISHED, first)
+                fit = replace(fit, outcome=Outcome.FINISHED)
+                if self.record_critical:
+                    critical()
         except KeyboardInterrupt:
             if not fit.trace:
                 raise
             log.warning("interrupted: keeping the model of T = %g", fit.temperature)
-            return Fit(model, fit.state, fit.temperature, fit.trace, Outcome.INTERRUPTED, first)
+            return replace(fit, outcome=Outcome.INTERRUPTED)
 
     def _settle(
         self, model: Model, data: Data, state: State, temperature: float, watch: _Best
@@ -175,13 +188,20 @@ class Annealer:
                 continue
             params, extra = model.maximize(stats, state.params)
             proven = State(params, rows, extra)
-            if last - energy <= least:
+            settled = last - energy <= least
+            if settled and not relaxed:
                 return _Settled(proven, energy, sweep, True)
-            if self.check_every and sweep % self.check_every == 0 and watch.worse(proven, temperature):
+            if (
+                self.check_every
+                and sweep % self.check_every == 0
+                and watch.worse(proven, temperature)
+            ):
                 return _Settled(proven, energy, sweep, False)
-            state = relax(model, data, state, proven, eta) if eta > 1.0 else proven
-            relaxed, last = eta > 1.0, energy
-            eta = min(eta * self.relaxation.growth, self.relaxation.cap)
+            # A relaxed step magnifies what EM would damp at once, rounding errors included: the
+            # last steps at a temperature are plain ones.
+            relaxed, last = eta > 1.0 and not settled, energy
+            state = relax(model, data, state, proven, eta) if relaxed else proven
+            eta = 1.0 if settled else min(eta * self.relaxation.growth, self.relaxation.cap)
         return _Settled(proven, last, self.max_sweeps, False)
 
     def _shaken(self, model: Model, state: State, rng: np.random.Generator) -> State:

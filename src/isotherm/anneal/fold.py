@@ -77,13 +77,11 @@ def _fold(
 
 def _moved(old: Any, new: Any, tol: float) -> Array:
     """Whether each row moved in any field, (I,)."""
-    return np.any(
-        [
-            np.abs(now - before).max(axis=1) > tol * now.sum(axis=1)
-            for before, now in zip(old, new, strict=True)
-        ],
-        axis=0,
-    )
+    moved = [
+        np.abs(now - before).max(axis=1) > tol * now.sum(axis=1)
+        for before, now in zip(old, new, strict=True)
+    ]
+    return np.asarray(np.any(moved, axis=0))
 
 
 def _write(result: Any, index: Array, state: Any) -> None:

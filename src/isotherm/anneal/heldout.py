@@ -47,9 +47,7 @@ def log_likelihood(
 
     `held` has the rows of the state. P(y|x) is mixed with `smoothing` parts of `background` (J,).
     """
-    _, stats, total = held.sweep(
-        _predict, state.rows, model, state.params, background, smoothing
-    )
+    _, stats, total = held.sweep(_predict, state.rows, model, state.params, background, smoothing)
     return total, float(stats.tokens)
 
 
@@ -133,7 +131,13 @@ def _predict(
 
 
 def _row_density(
-    k: Kernels, block: Block, rows: Any, model: Model, params: Any, weight: Array, temperature: float
+    k: Kernels,
+    block: Block,
+    rows: Any,
+    model: Model,
+    params: Any,
+    weight: Array,
+    temperature: float,
 ) -> Expected:
     """Sum of log sum_k pi_k L_ik."""
     with np.errstate(divide="ignore"):
@@ -141,14 +145,26 @@ def _row_density(
 
 
 def _best_density(
-    k: Kernels, block: Block, rows: Any, model: Model, params: Any, weight: Array, temperature: float
+    k: Kernels,
+    block: Block,
+    rows: Any,
+    model: Model,
+    params: Any,
+    weight: Array,
+    temperature: float,
 ) -> Expected:
     """Sum of max_k log L_ik."""
     return _density(k, block, model, params, np.zeros(len(weight)), True)
 
 
 def _folded_density(
-    k: Kernels, block: Block, rows: Any, model: Model, params: Any, weight: Array, temperature: float
+    k: Kernels,
+    block: Block,
+    rows: Any,
+    model: Model,
+    params: Any,
+    weight: Array,
+    temperature: float,
 ) -> Expected:
     """Sum of log sum_k psi_ik L_ik with psi folded in at the current temperature."""
     first = model.start(params, block, k)
@@ -158,7 +174,9 @@ def _folded_density(
 
 def _own_density(k: Kernels, block: Block, rows: Any, model: Model, params: Any) -> Expected:
     """Sum of log sum_k psi_ik L_ik with the rows' own weights."""
-    return _density(k, block, model, params, floored_log(model.mixture(params, rows).weights), False)
+    return _density(
+        k, block, model, params, floored_log(model.mixture(params, rows).weights), False
+    )
 
 
 def _density(
@@ -170,7 +188,9 @@ def _density(
     missing = table == 0
     if missing[np.unique(block.indices)].any():
         # How many impossible words the most lenient component finds in each row.
-        strikes = k.row(block, -missing.astype(k.dtype), np.where(np.isfinite(prior), 0.0, prior), True)
+        strikes = k.row(
+            block, -missing.astype(k.dtype), np.where(np.isfinite(prior), 0.0, prior), True
+        )
         total = total if strikes.log_z > -0.5 else -np.inf
     tokens = float(block.row_totals @ block.weight)
     return Expected((), _Tokens(np.asarray(tokens)), total)

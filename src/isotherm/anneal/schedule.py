@@ -250,6 +250,8 @@ def _first(
 def _check_temperatures(end: float, start: float | None) -> None:
     for name, value in (("temperature", end), ("start", start)):
         if value is not None and not (value >= 0 and np.isfinite(value)):
-            raise IsothermError(f"{name} is {value}; a temperature is a finite number of at least 0")
+            raise IsothermError(
+                f"{name} is {value}; a temperature is a finite number of at least 0"
+            )
     if start is not None and start < end:
         raise IsothermError(f"start is {start} and end is {end}; cooling goes downwards")

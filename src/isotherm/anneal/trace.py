@@ -36,7 +36,7 @@ class Record:
         Number of distinct components.
     n_components : int
     critical : tuple of float
-        Critical temperature per distinct component; empty unless the schedule asked for it.
+        Critical temperature per distinct component; empty unless asked for.
     sweeps : int
     seconds : float
     converged : bool

@@ -13,7 +13,14 @@ from scipy import sparse
 from isotherm.data.counts import Counts, as_counts
 from isotherm.errors import IsothermError
 
-__all__ = ["as_generator", "hold_out_rows", "hold_out_tokens", "row_folds", "split_rows", "split_tokens"]
+__all__ = [
+    "as_generator",
+    "hold_out_rows",
+    "hold_out_tokens",
+    "row_folds",
+    "split_rows",
+    "split_tokens",
+]
 
 RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None
 

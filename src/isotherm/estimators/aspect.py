@@ -13,7 +13,6 @@ from isotherm.anneal.schedule import Exponential, Schedule
 from isotherm.anneal.start import Spectral, Start
 from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
-from isotherm.data.counts import Counts
 from isotherm.estimators import checks
 from isotherm.estimators.base import CountEstimator, Plan
 from isotherm.models.aspect import Aspect

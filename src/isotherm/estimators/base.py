@@ -25,7 +25,7 @@ from isotherm.anneal.heldout import Heldout, HeldoutTokens, smoothed_unigram
 from isotherm.anneal.schedule import Fixed, Schedule
 from isotherm.anneal.start import Start, state_of
 from isotherm.anneal.trace import Fit, Outcome, Record, distinct_components
-from isotherm.data.base import Array
+from isotherm.data.base import Array, Data
 from isotherm.data.counts import Counts, as_counts
 from isotherm.data.local import Local
 from isotherm.data.split import as_generator, hold_out_tokens
@@ -43,7 +43,7 @@ SMALL_WORK = 2_000_000
 class Plan(NamedTuple):
     """Data to cool on, data to finish on, what steers the stop, and how to cool."""
 
-    data: Local
+    data: Data
     full: Local
     heldout: Heldout | None
     schedule: Schedule
@@ -241,7 +241,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             callbacks.append(Progress(delay=0.0 if self.verbose else 2.0))
         return Annealer(
             plan.schedule,
-            relaxation=Relaxation() if self.over_relax else NO_RELAXATION,
+            relaxation=Relaxation(cap=3.0) if self.over_relax else NO_RELAXATION,
             start=self.start or self._start(),
             tol=self.tol,
             max_sweeps=self.max_iter,

@@ -14,7 +14,7 @@ from isotherm.errors import IsothermError
 
 def integer(name: str, value: Any, least: int) -> None:
     """Refuse anything but an integer of at least `least`."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise IsothermError(f"{name}={value!r}; it must be an integer of at least {least}")
 
 
@@ -22,8 +22,12 @@ def number(
     name: str, value: Any, least: float, most: float = np.inf, *, open_below: bool = False
 ) -> None:
     """Refuse anything but a number in [least, most] (or (least, most])."""
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    if not real or not least <= value <= most or (open_below and value == least):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, Real)
+        or not least <= float(value) <= most
+        or (open_below and value == least)
+    ):
         low = f"above {least:g}" if open_below else f"at least {least:g}"
         high = "" if most == np.inf else f" and at most {most:g}"
         raise IsothermError(f"{name}={value!r}; it must be a number {low}{high}")

@@ -16,7 +16,7 @@ from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.critical import first_critical
 from isotherm.anneal.crossval import Curve, Fold, cross_validate
 from isotherm.anneal.heldout import HeldoutRows
-from isotherm.anneal.schedule import Exponential, Schedule
+from isotherm.anneal.schedule import Adaptive, Exponential, Linear, Schedule
 from isotherm.anneal.start import Noisy, Start
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
@@ -155,7 +155,7 @@ class DocumentMixture(CountEstimator):
 
     def _model(self, n_rows: int, total: float) -> Model:
         K = self.n_components
-        if K > n_rows:
+        if n_rows < K:
             message = f"n_components={K} for {n_rows} rows; some topics will coincide"
             warnings.warn(message, IsothermWarning, stacklevel=3)
         pseudo = 0.005 * total / K if self.pseudo_count is None else self.pseudo_count
@@ -187,10 +187,11 @@ class DocumentMixture(CountEstimator):
         self, model: Model, plan: Plan, counts: Counts, weight: Array | None, seed: int
     ) -> Schedule:
         """The schedule, ended where the folds' mean score is best."""
-        if not dataclasses.is_dataclass(plan.schedule) or not hasattr(plan.schedule, "end"):
+        schedule = plan.schedule
+        if not isinstance(schedule, Exponential | Linear | Adaptive) or schedule.start is not None:
             raise IsothermError(
-                f"cv={self.cv} with schedule={plan.schedule!r}; cross-validation moves the end of a "
-                "cooling schedule: use Exponential, Linear or Adaptive, or leave it out"
+                f"cv={self.cv!r} with schedule={schedule!r}; cross-validation moves the end of a "
+                "cooling schedule with an open start: use Exponential, Linear or Adaptive"
             )
         folds = [
             self._fold(counts, weight, kept, held)
@@ -201,11 +202,9 @@ class DocumentMixture(CountEstimator):
         )
         zero = model.zero_temperature
         end = zero + self.cv_curve_.best * (first_critical(model, plan.full) - zero)
-        return dataclasses.replace(plan.schedule, end=end)
+        return dataclasses.replace(schedule, end=end)
 
-    def _fold(
-        self, counts: Counts, weight: Array | None, kept: Array, held: Array
-    ) -> Fold:
+    def _fold(self, counts: Counts, weight: Array | None, kept: Array, held: Array) -> Fold:
         kernels = self._kernels(counts)
         train, test = counts.take_rows(kept), counts.take_rows(held)
         known = train.column_totals > 0

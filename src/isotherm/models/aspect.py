@@ -88,9 +88,7 @@ class Aspect:
         """Q(a|x,y) ~ P(a) [P(x|a) P(y|a)]^b (eq. 40); energy -T sum n log z."""
         U, V = self._tables(params, rows, temperature, k)
         sums = k.pair(block, U, V)
-        return Expected(
-            AspectRows(sums.rows), AspectStats(sums.columns), -temperature * sums.log_z
-        )
+        return Expected(AspectRows(sums.rows), AspectStats(sums.columns), -temperature * sums.log_z)
 
     def maximize(self, stats: AspectStats, params: AspectParams) -> tuple[AspectParams, float]:
         """P(a) = N_a / N, P(y|a) = N_ya / N_a (eqs. 6-8); P(x|a) follows from row_mass."""
@@ -106,9 +104,7 @@ class Aspect:
             floored(relaxed.word_topic, reached.word_topic),
         )
 
-    def perturb(
-        self, params: AspectParams, rng: np.random.Generator, noise: float
-    ) -> AspectParams:
+    def perturb(self, params: AspectParams, rng: np.random.Generator, noise: float) -> AspectParams:
         """Noise on P(y|a) only: P(x|a) stays normalised."""
         return params._replace(word_topic=jitter(params.word_topic, rng, noise))
 
@@ -117,7 +113,9 @@ class Aspect:
         scale = params.weight / np.where(params.row_mass > 0, params.row_mass, 1.0)
         joint = rows.table.astype(np.float64) * scale
         total = joint.sum(axis=1, keepdims=True)
-        weights = np.divide(joint, total, out=np.tile(params.weight, (len(joint), 1)), where=total > 0)
+        weights = np.divide(
+            joint, total, out=np.tile(params.weight, (len(joint), 1)), where=total > 0
+        )
         return Mixture(weights, params.word_topic)
 
     def components(self, params: AspectParams) -> tuple[Array, Array]:
@@ -141,7 +139,9 @@ class Aspect:
         p_row = rows.table[:, a].astype(np.float64) / params.row_mass[a]
         p_column = params.word_topic[:, a].astype(np.float64)
         scale = np.sqrt(p_row[i] * p_column[j])
-        values = np.divide(share / params.row_mass[a], scale, out=np.zeros(len(scale)), where=scale > 0)
+        values = np.divide(
+            share / params.row_mass[a], scale, out=np.zeros(len(scale)), where=scale > 0
+        )
         return Deviation(on_pattern(values, block), np.sqrt(p_row), np.sqrt(p_column))
 
     def critical_temperature(self, singular: float) -> float:
