@@ -1,16 +1,50 @@
-"""Latent-variable models for dyadic counts and vectors, fitted by deterministic annealing."""
+"""Latent-variable models for dyadic counts and vectors, fitted by deterministic annealing.
 
-from isotherm.anneal.callbacks import Callback, HeldoutRule, Progress, Recorder, TimeLimit
-from isotherm.anneal.schedule import Adaptive, Exponential, Fixed, Grid, Linear, Tempered
-from isotherm.anneal.start import Noisy, Spectral
-from isotherm.data.counts import Counts, as_counts
-from isotherm.data.split import split_rows, split_tokens
-from isotherm.errors import IsothermError, IsothermWarning
-from isotherm.estimators.aspect import AspectModel
-from isotherm.estimators.cluster import OneSidedClustering
-from isotherm.estimators.document import DocumentMixture
+Names are loaded on first use, so that `import isotherm` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from isotherm.anneal.callbacks import Callback, HeldoutRule, Progress, Recorder, TimeLimit
+    from isotherm.anneal.schedule import Adaptive, Exponential, Fixed, Grid, Linear, Tempered
+    from isotherm.anneal.start import Noisy, Spectral
+    from isotherm.data.counts import Counts, as_counts
+    from isotherm.data.split import split_rows, split_tokens
+    from isotherm.datasets.docstrings import load_docstrings
+    from isotherm.errors import IsothermError, IsothermWarning
+    from isotherm.estimators.aspect import AspectModel
+    from isotherm.estimators.cluster import OneSidedClustering
+    from isotherm.estimators.document import DocumentMixture
 
 __version__ = "0.1.0"
+
+_HOME = {
+    "Adaptive": "isotherm.anneal.schedule",
+    "AspectModel": "isotherm.estimators.aspect",
+    "Callback": "isotherm.anneal.callbacks",
+    "Counts": "isotherm.data.counts",
+    "DocumentMixture": "isotherm.estimators.document",
+    "Exponential": "isotherm.anneal.schedule",
+    "Fixed": "isotherm.anneal.schedule",
+    "Grid": "isotherm.anneal.schedule",
+    "HeldoutRule": "isotherm.anneal.callbacks",
+    "IsothermError": "isotherm.errors",
+    "IsothermWarning": "isotherm.errors",
+    "Linear": "isotherm.anneal.schedule",
+    "Noisy": "isotherm.anneal.start",
+    "OneSidedClustering": "isotherm.estimators.cluster",
+    "Progress": "isotherm.anneal.callbacks",
+    "Recorder": "isotherm.anneal.callbacks",
+    "Spectral": "isotherm.anneal.start",
+    "Tempered": "isotherm.anneal.schedule",
+    "TimeLimit": "isotherm.anneal.callbacks",
+    "as_counts": "isotherm.data.counts",
+    "load_docstrings": "isotherm.datasets.docstrings",
+    "split_rows": "isotherm.data.split",
+    "split_tokens": "isotherm.data.split",
+}
 
 __all__ = [
     "Adaptive",
@@ -33,6 +67,19 @@ __all__ = [
     "Tempered",
     "TimeLimit",
     "as_counts",
+    "load_docstrings",
     "split_rows",
     "split_tokens",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'isotherm' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])
