@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isotherm.data.base import Block, Expected
+from isotherm.data.base import Block, Expected, blocks_of
 from isotherm.data.counts import Counts
 from isotherm.data.local import Local
 from isotherm.kernels.base import Kernels
@@ -36,12 +36,14 @@ def gather_sums(k: Kernels, block: Block, rows: Any, step: float) -> Expected:
     )
 
 
-class Text(NamedTuple):
-    text: str
+class Value(NamedTuple):
+    value: Array
 
 
-def spell(k: Kernels, block: Block, rows: Any) -> Expected:
-    return Expected((), Text(f"{block.n_rows}."), 0.0)
+def lopsided(k: Kernels, block: Block, rows: Any) -> Expected:
+    # In double precision 1 + 1e16 - 1e16 is 0 or 1, by the order in which it is added.
+    value = {1: 1.0, 3: 1e16, 2: -1e16}[block.n_rows]
+    return Expected((), Value(np.array([value], np.float32)), 0.0)
 
 
 @given(counts_matrices(), st.integers(1, 5))
@@ -65,12 +67,12 @@ def test_sweep_adds_blocks_and_keeps_rows(matrix: Array, n_blocks: int) -> None:
 
 
 def test_sweep_adds_in_block_order() -> None:
-    matrix = np.repeat(np.eye(3, dtype=int), [1, 3, 2], axis=0)
-    data = Local.place(Counts(matrix), KERNELS, n_blocks=3)
-    _, stats, _ = data.sweep(spell, data.no_rows)
-    sizes = [block.n_rows for block in data.blocks]
-    assert len(sizes) == 3
-    assert stats.text == "".join(f"{n}." for n in sizes)
+    data = Local(blocks_of(Counts(np.ones((6, 2))), np.array([0, 1, 4, 6])), KERNELS)
+    _, stats, _ = data.sweep(lopsided, data.no_rows)
+    assert [block.n_rows for block in data.blocks] == [1, 3, 2]
+    assert stats.value.dtype == np.float64
+    big = np.float64(np.float32(1e16))
+    assert stats.value[0] == (1.0 + big) - big
 
 
 def test_task_sees_kernels_and_prepared_blocks() -> None:

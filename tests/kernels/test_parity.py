@@ -54,8 +54,8 @@ def test_outputs_have_promised_types(kernels: Kernels) -> None:
     }
     assert types == {
         "power": [own],
-        "pair": [own, double, double],
-        "row": [own, double, double, double],
+        "pair": [own, own, double],
+        "row": [own, own, double, double],
         "times": [double],
         "transposed_times": [double],
         "dots": [own],

@@ -72,7 +72,7 @@ class Block:
         heavy = self.values * np.repeat(self.weight, np.diff(self.indptr))
         return np.bincount(self.indices, weights=heavy, minlength=self.n_columns)
 
-    @cached_property
+    @property
     def row_of(self) -> Array:
         """Row of each non-zero, (nnz,) int32."""
         return np.repeat(np.arange(self.n_rows, dtype=np.int32), np.diff(self.indptr))

@@ -59,9 +59,16 @@ class Local:
             task(self.kernels, block, row, *shared)
             for block, row in zip(self.blocks, rows, strict=True)
         ]
-        stats = reduce(nested.add, (part.stats for part in parts))
+        stats = parts[0].stats
+        if len(parts) > 1:
+            stats = reduce(nested.add, (nested.apply(_double, part.stats) for part in parts))
         return tuple(part.rows for part in parts), stats, float(sum(part.energy for part in parts))
 
     def gather(self, rows: RowsHandle) -> Any:
         """Row states of all blocks as one named tuple of arrays (I, ...)."""
         return nested.concatenate(rows)
+
+
+def _double(sums: Array) -> Array:
+    """Sums in float64, in which those of several blocks are added."""
+    return np.asarray(sums, np.float64)

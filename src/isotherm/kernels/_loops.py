@@ -136,13 +136,13 @@ def pair_rows(indptr, indices, values, weight, position, U, V, tiny, sums, ratio
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def column_sums(indptr, rows, values, U, sums, lo, hi):
-    """`sums[j] = sum of values * U[row]` over the non-zeros of column j, in float64."""
+    """`sums[j] = sum of values * U[row]` over the non-zeros of column j, added up in float64."""
     K = U.shape[1]
     zero = U.dtype.type(0)
     acc = np.empty(K, U.dtype)
+    total = np.empty(K, np.float64)
     for j in range(lo, hi):
-        for k in range(K):
-            sums[j, k] = 0.0
+        total[:] = 0.0
         p, end = indptr[j], indptr[j + 1]
         while p < end:
             stop = min(p + FLUSH, end)
@@ -159,7 +159,9 @@ def column_sums(indptr, rows, values, U, sums, lo, hi):
                     acc[k] += r0 * u0[k]
                 p += 1
             for k in range(K):
-                sums[j, k] += acc[k]
+                total[k] += acc[k]
+        for k in range(K):
+            sums[j, k] = total[k]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)

@@ -32,8 +32,8 @@ class PairSums(NamedTuple):
 class RowSums(NamedTuple):
     """Sums of a posterior per row, `q(k) ~ prior(k) exp(sum_j n logs[j, k])`.
 
-    `posterior` (I, K), `columns` (J, K) float64: weighted counts times posterior, `mass` (K,)
-    float64: weighted posterior, `log_z`: sum of weight x log normaliser.
+    `posterior` (I, K), `columns` (J, K): weighted counts times posterior, added up in float64,
+    `mass` (K,) float64: weighted posterior, `log_z`: sum of weight x log normaliser.
     """
 
     posterior: Array

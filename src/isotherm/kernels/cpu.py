@@ -66,6 +66,8 @@ class Cpu:
     def power(self, table: Array, beta: float, log_scale: Array) -> Array:
         """`table ** beta * exp(log_scale)`."""
         table = np.asarray(table, self.dtype)
+        if beta == 1.0 and not np.any(log_scale):
+            return table
         out = np.empty(table.shape, self.dtype)
         scale = np.asarray(log_scale, self.dtype)
         factor = np.exp(np.asarray(log_scale, np.float64)).astype(self.dtype)
@@ -92,7 +94,7 @@ class Cpu:
         loops, order = _loops(), block.by_column
         U, V = np.ascontiguousarray(U, self.dtype), np.ascontiguousarray(V, self.dtype)
         rows = np.empty(U.shape, self.dtype)
-        columns = np.empty(V.shape, np.float64)
+        columns = np.empty(V.shape, self.dtype)
         ratio = np.empty(block.nnz, self.dtype)
         log_z = np.empty(block.n_rows)
         tiny = self.dtype.type(TINY[self.dtype])
@@ -131,8 +133,9 @@ class Cpu:
             loops.row_posteriors(scores, hard, posterior, log_z, lo, hi)
 
         self._run(half, self._pieces(block.indptr))
-        columns = self.transposed_times(block, posterior)
-        mass = block.weight @ posterior.astype(np.float64)
+        columns = np.empty((block.n_columns, K), self.dtype)
+        self._add_columns(block, posterior, columns)
+        mass = np.einsum("i,ik->k", block.weight, posterior)
         return RowSums(posterior, columns, mass, float(block.weight @ log_z))
 
     def times(self, block: Block, V: Array) -> Array:
@@ -148,14 +151,8 @@ class Cpu:
 
     def transposed_times(self, block: Block, U: Array) -> Array:
         """Weighted counts, transposed, times a table."""
-        loops, order, U = _loops(), block.by_column, np.ascontiguousarray(U, self.dtype)
         out = np.empty((block.n_columns, U.shape[1]))
-        heavy = block.weighted_by_column
-
-        def piece(lo: int, hi: int) -> None:
-            loops.column_sums(order.indptr, order.rows, heavy, U, out, lo, hi)
-
-        self._run(piece, self._pieces(order.indptr))
+        self._add_columns(block, np.ascontiguousarray(U, self.dtype), out)
         return out
 
     def dots(self, block: Block, U: Array, V: Array) -> Array:
@@ -215,6 +212,14 @@ class Cpu:
         return LeaveOneOut(
             posterior, posterior * block.weight[:, None], self.transposed_times(block, posterior)
         )
+
+    def _add_columns(self, block: Block, U: Array, out: Array) -> None:
+        loops, order, heavy = _loops(), block.by_column, block.weighted_by_column
+
+        def piece(lo: int, hi: int) -> None:
+            loops.column_sums(order.indptr, order.rows, heavy, U, out, lo, hi)
+
+        self._run(piece, self._pieces(order.indptr))
 
     def _pieces(self, indptr: Array) -> Array:
         """Bounds of pieces with about equal numbers of non-zeros."""

@@ -127,10 +127,10 @@ def normalized(table: Array) -> Array:
 
 def distributions(sums: Array, last: Array) -> Array:
     """P(y|k) from sums (J, K); a dead component keeps its last distribution (J, K)."""
-    mass = sums.sum(axis=0)
+    mass = sums.sum(axis=0, dtype=np.float64)
     alive = mass > DEAD * mass.sum()
-    table = np.multiply(sums, 1.0 / np.where(alive, mass, 1.0), dtype=np.float64)
-    table = table.astype(last.dtype)
+    inverse = 1.0 / np.where(alive, mass, 1.0)
+    table = (sums * inverse.astype(sums.dtype)).astype(last.dtype, copy=False)
     if not alive.all():
         table[:, ~alive] = last[:, ~alive]
     return table

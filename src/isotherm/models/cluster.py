@@ -158,15 +158,17 @@ def word_distributions(
     P(y|c) = (sum_x n Q + alpha p(y)) / (sum_x n(x) Q + alpha); the energy gains
     -alpha sum_c sum_y p(y) log P(y|c).
     """
-    marginal = stats.word.sum(axis=1)
+    marginal = stats.word.sum(axis=1, dtype=np.float64)
     marginal /= marginal.sum()
-    sums = stats.word + pseudo_count * marginal[:, None] if pseudo_count else stats.word
+    sums = stats.word
+    if pseudo_count:
+        sums = sums + (pseudo_count * marginal[:, None]).astype(sums.dtype)
     table = distributions(sums, params.word_topic)
     energy = 0.0
     if pseudo_count:
         energy = -pseudo_count * float((marginal @ floored_log(table)).sum())
     weight = stats.mass / stats.mass.sum()
-    return ClusterParams(weight, stats.word.sum(axis=0), table), energy
+    return ClusterParams(weight, stats.word.sum(axis=0, dtype=np.float64), table), energy
 
 
 def project_params(relaxed: ClusterParams, reached: ClusterParams) -> ClusterParams:
