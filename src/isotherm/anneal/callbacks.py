@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -95,6 +96,7 @@ class Progress(Callback):
     n_sweeps: int = field(init=False, default=0)
     tail: str = field(init=False, default="")
     shown: bool = field(init=False, default=False)
+    width: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         """The clock starts when the bar is made."""
@@ -110,7 +112,9 @@ class Progress(Callback):
                 f"annealing  T {temperature:.4g}  sweep {sweep}  F {free_energy:.8g}{self.tail}"
                 f"  [{self.n_sweeps} sweeps, {now - self.begin:.0f} s]"
             )
-            self.stream.write("\r" + text.ljust(100)[:160])
+            # One column less than the terminal has, or the line would wrap and not be rewritten.
+            self.width = shutil.get_terminal_size().columns - 1
+            self.stream.write("\r" + text[: self.width].ljust(self.width))
             self.stream.flush()
 
     def on_temperature(self, fit: Fit) -> bool:
@@ -124,7 +128,7 @@ class Progress(Callback):
     def on_end(self) -> None:
         """Clear the line."""
         if self.shown:
-            self.stream.write("\r" + " " * 160 + "\r")
+            self.stream.write("\r" + " " * self.width + "\r")
             self.stream.flush()
 
 

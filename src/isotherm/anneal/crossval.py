@@ -6,6 +6,7 @@ temperatures (T - zero) / (T_c - zero); the curves are averaged and the best pla
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -17,6 +18,8 @@ from isotherm.anneal.trace import Record
 from isotherm.data.base import Array, Data
 from isotherm.errors import IsothermError
 from isotherm.models.base import Model
+
+log = logging.getLogger("isotherm")
 
 
 class Fold(NamedTuple):
@@ -53,7 +56,7 @@ def cross_validate(
         Returns a fresh generator with the same seed for every fold.
     """
     curves = []
-    for fold in folds:
+    for number, fold in enumerate(folds):
         fit = annealer.run(model, fold.data, rng(), heldout=fold.heldout)
         if not np.isfinite(fit.first_critical):
             raise IsothermError(
@@ -61,14 +64,23 @@ def cross_validate(
                 "first critical temperatures, so leave the start of the schedule open"
             )
         scale = fit.first_critical - model.zero_temperature
-        curves.append(_curve(fit.trace, model.zero_temperature, scale))
+        curve = _curve(fit.trace, model.zero_temperature, scale)
+        if not len(curve.relative):
+            log.info("fold %d has no structure to anneal; it is left out", number)
+            continue
+        curves.append(curve)
+    if not curves:
+        raise IsothermError(
+            f"none of the {len(folds)} folds has structure to anneal; use fewer folds or no cv"
+        )
     grid = curves[0].relative
     scores = [_at(curve, grid) for curve in curves]
     return Curve(grid, np.exp(np.mean(scores, axis=0)))
 
 
 def _curve(trace: Sequence[Record], zero: float, scale: float) -> Curve:
-    kept = [record for record in trace if record.temperature > zero]
+    # Rows in proportion have no transition: rounding errors are all there is.
+    kept = [record for record in trace if record.temperature > zero and scale > 1e-9]
     relative = np.array([(record.temperature - zero) / scale for record in kept])
     with np.errstate(over="ignore"):
         score = np.log(np.array([record.heldout for record in kept]))

@@ -89,6 +89,18 @@ class Annealer:
     record_critical: bool = False
     callbacks: Sequence[Callback] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse settings with which no sweep makes sense."""
+        if not all(factor > 0 for factor in self.relaxation):
+            raise IsothermError(
+                f"relaxation is {self.relaxation}; its factors must be above 0 (1 is plain EM)"
+            )
+        if not (self.max_sweeps >= 1 and self.check_every >= 0 and self.noise >= 0):
+            raise IsothermError(
+                f"max_sweeps is {self.max_sweeps}, check_every {self.check_every} and noise "
+                f"{self.noise}; needed are at least 1, 0 and 0"
+            )
+
     def run(
         self,
         model: Model,
@@ -145,8 +157,11 @@ class Annealer:
                 temperature = self.schedule.next(fit.trace, critical, model.zero_temperature)
                 if temperature is None:
                     return fit
-                if fit.trace:
-                    state = begin if self.schedule.restarts else self._shaken(model, state, rng)
+                if fit.trace and self.schedule.restarts:
+                    state = begin
+                    watch.forget()
+                elif fit.trace:
+                    state = self._shaken(model, data, state, rng)
                 clock = time.perf_counter()
                 settled = self._settle(model, data, state, temperature, watch)
                 state = settled.state
@@ -204,10 +219,11 @@ class Annealer:
             eta = 1.0 if settled else min(eta * self.relaxation.growth, self.relaxation.cap)
         return _Settled(proven, last, self.max_sweeps, False)
 
-    def _shaken(self, model: Model, state: State, rng: np.random.Generator) -> State:
+    def _shaken(self, model: Model, data: Data, state: State, rng: np.random.Generator) -> State:
         if not self.noise:
             return state
-        return state._replace(params=model.perturb(state.params, rng, self.noise))
+        params = model.perturb(state.params, rng, self.noise)
+        return State(params, state.rows, model.prior_energy(params, data.summary))
 
     def _tell(self, temperature: float, sweep: int, energy: float) -> None:
         for callback in self.callbacks:
@@ -256,6 +272,10 @@ class _Best:
         if self.last < self.score or self.best is None:
             self.best, self.score = (state, temperature), self.last
 
+    def forget(self) -> None:
+        """Nothing to compare with: what comes next begins anew."""
+        self.last = float("nan")
+
     def worse(self, state: State, temperature: float) -> bool:
         """Score a state; whether it is worse than the one scored before it."""
         before = self.last
@@ -277,11 +297,12 @@ def critical_temperatures(model: Model, data: Data, state: State, temperature: f
 def relax(model: Model, data: Data, old: State, new: State, eta: float) -> State:
     """State a factor eta along the way from the old state to the EM point, made valid again."""
     params = model.project(nested.lerp(old.params, new.params, eta), new.params)
+    extra = model.prior_energy(params, data.summary)
     if not model.rows_are_parameters:
-        return State(params, new.rows, new.extra)
+        return State(params, new.rows, extra)
     both = tuple(zip(old.rows, new.rows, strict=True))
     rows, mass, _ = data.sweep(_blend, both, old.params.row_mass, new.params.row_mass, eta)
-    return State(params._replace(row_mass=mass[0]), rows, new.extra)
+    return State(params._replace(row_mass=mass[0]), rows, extra)
 
 
 def _expect(

@@ -108,7 +108,8 @@ class HeldoutRows:
         _, stats, total = self.held.sweep(
             DENSITIES[self.density], self.held.no_rows, model, params, weight, temperature
         )
-        return total / float(stats.tokens)
+        tokens = float(stats.tokens)
+        return total / tokens if tokens else 0.0
 
 
 def _predict(
@@ -191,7 +192,7 @@ def _density(
         strikes = k.row(
             block, -missing.astype(k.dtype), np.where(np.isfinite(prior), 0.0, prior), True
         )
-        total = total if strikes.log_z > -0.5 else -np.inf
+        total = total if strikes.log_z == 0 else -np.inf
     tokens = float(block.row_totals @ block.weight)
     return Expected((), _Tokens(np.asarray(tokens)), total)
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from numbers import Real
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -66,8 +67,10 @@ class Exponential:
 
     def __post_init__(self) -> None:
         """Refuse a rate that does not cool."""
+        _check_number("rate", self.rate)
         if not 0 < self.rate < 1:
             raise IsothermError(f"rate is {self.rate}; cooling needs a rate between 0 and 1")
+        _check_margin(self.margin)
         _check_temperatures(self.end, self.start)
 
     @property
@@ -96,8 +99,10 @@ class Linear:
 
     def __post_init__(self) -> None:
         """Refuse a step that does not cool."""
+        _check_number("step", self.step)
         if not self.step > 0:
             raise IsothermError(f"step is {self.step}; cooling needs a step above 0")
+        _check_margin(self.margin)
         _check_temperatures(self.end, self.start)
 
     @property
@@ -134,6 +139,8 @@ class Adaptive:
 
     def __post_init__(self) -> None:
         """Refuse bounds that do not cool."""
+        _check_number("smallest", self.smallest)
+        _check_number("largest", self.largest)
         if not 0 < self.smallest <= self.largest < 1:
             raise IsothermError(
                 f"smallest is {self.smallest}, largest is {self.largest}; "
@@ -164,13 +171,17 @@ class Adaptive:
 
 @dataclass(frozen=True)
 class Tempered:
-    """Heating: T = `start`, then T / rate as long as the held-out score improves."""
+    """Heating: T = `start`, then T / rate as long as the held-out score improves.
+
+    Only for runs that hold something out, from a temperature at which posteriors are soft.
+    """
 
     rate: float = 0.95
     start: float = 1.0
 
     def __post_init__(self) -> None:
         """Refuse a rate that does not heat."""
+        _check_number("rate", self.rate)
         if not 0 < self.rate < 1:
             raise IsothermError(f"rate is {self.rate}; heating divides by a rate between 0 and 1")
         _check_temperatures(0.0, self.start)
@@ -185,8 +196,18 @@ class Tempered:
     ) -> float | None:
         """Next temperature."""
         if not trace:
+            if self.start <= zero:
+                raise IsothermError(
+                    f"start is {self.start}, where the posteriors of this model are hard; "
+                    f"heating starts above {zero:g}"
+                )
             return self.start
         scores = [record.heldout for record in trace]
+        if np.isnan(scores[-1]):
+            raise IsothermError(
+                "nothing was held out, but heating goes on as long as the held-out score "
+                "improves; hold something out or use another schedule"
+            )
         if len(trace) > 1 and not scores[-1] < min(scores[:-1]):
             return None
         return zero + (trace[-1].temperature - zero) / self.rate
@@ -239,6 +260,20 @@ class Grid:
         return self.temperatures[len(trace)] if len(trace) < len(self.temperatures) else None
 
 
+def lowest(schedule: Schedule) -> float:
+    """Lowest temperature of a schedule of this module; infinity for any other."""
+    match schedule:
+        case Exponential() | Linear() | Adaptive():
+            return schedule.end
+        case Tempered():
+            return schedule.start
+        case Fixed():
+            return schedule.temperature
+        case Grid():
+            return min(schedule.temperatures)
+    return float("inf")
+
+
 def _first(
     start: float | None, end: float, margin: float, critical: Callable[[], Array], zero: float
 ) -> float:
@@ -247,9 +282,25 @@ def _first(
     return max(end, zero + margin * (float(critical().max()) - zero))
 
 
+def _check_number(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise IsothermError(f"{name} is {value!r}; it must be a number")
+
+
+def _check_margin(margin: float) -> None:
+    _check_number("margin", margin)
+    if not (margin > 0 and np.isfinite(margin)):
+        raise IsothermError(
+            f"margin is {margin}; the start is this many times the first critical temperature, "
+            "so it must be above 0 and finite"
+        )
+
+
 def _check_temperatures(end: float, start: float | None) -> None:
-    for name, value in (("temperature", end), ("start", start)):
-        if value is not None and not (value >= 0 and np.isfinite(value)):
+    given = {"temperature": end} if start is None else {"temperature": end, "start": start}
+    for name, value in given.items():
+        _check_number(name, value)
+        if not (value >= 0 and np.isfinite(value)):
             raise IsothermError(
                 f"{name} is {value}; a temperature is a finite number of at least 0"
             )

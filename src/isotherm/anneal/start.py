@@ -106,7 +106,7 @@ class Spectral:
 def state_of(model: Model, data: Data, params: Any) -> State:
     """State with the given parameters and untouched rows."""
     rows, _, _ = data.sweep(_begin, data.no_rows, model, params)
-    return State(params, rows, 0.0)
+    return State(params, rows, model.prior_energy(params, data.summary))
 
 
 def varimax(loadings: Array, iterations: int = 30) -> Array:

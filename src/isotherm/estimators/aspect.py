@@ -9,10 +9,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isotherm.anneal.callbacks import Callback
-from isotherm.anneal.schedule import Exponential, Schedule
+from isotherm.anneal.schedule import Exponential, Schedule, lowest
 from isotherm.anneal.start import Spectral, Start
 from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
+from isotherm.errors import IsothermError
 from isotherm.estimators import checks
 from isotherm.estimators.base import CountEstimator, Plan
 from isotherm.models.aspect import Aspect
@@ -82,6 +83,8 @@ class AspectModel(CountEstimator):
         Sweeps in all.
     n_distinct_ : int
         Number of different components.
+    precision_ : {"float32", "float64"}
+        Type of the tables, also when new rows are folded in.
     n_features_in_, feature_names_in_
 
     Examples
@@ -138,6 +141,11 @@ class AspectModel(CountEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         checks.flag("temper_prior", self.temper_prior)
+        if self.schedule is not None and lowest(self.schedule) <= 0:
+            raise IsothermError(
+                f"schedule={self.schedule!r} goes down to T = 0, the hard limit, which only "
+                "clustering has; end above 0 (1 is plain EM)"
+            )
 
     def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
         super()._set_fitted(plan, fit, cooled)

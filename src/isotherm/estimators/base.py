@@ -67,17 +67,33 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         -------
         self
         """
+        before = dict(vars(self))
+        for name in [name for name in before if name.endswith("_")]:
+            delattr(self, name)
+        try:
+            self._fit(X, sample_weight)
+        except BaseException:
+            # A fit that fails leaves the estimator as it was, fitted or not.
+            self.__dict__ = before
+            raise
+        if self.outcome_ == Outcome.INTERRUPTED.value:
+            warnings.warn(f"fit was {self.outcome_}", ConvergenceWarning, stacklevel=2)
+        return self
+
+    def _fit(self, X: Any, sample_weight: Any) -> None:
         self._check_parameters()
         counts = self._counts(X, reset=True)
-        weight = checks.row_weights(sample_weight, counts.n_rows)
+        weight = checks.row_weights(sample_weight, counts.row_totals)
         rng = as_generator(self.random_state)
         total = counts.total if weight is None else float(weight @ counts.row_totals)
+        small = counts.nnz * self.n_components < SMALL_WORK
+        auto = "float64" if small else "float32"
+        self.precision_ = auto if self.precision == "auto" else self.precision
         model = self._model(counts.n_rows, total)
         plan = self._plan(model, counts, weight, int(rng.integers(2**31)))
         annealer = self._annealer(plan)
         cooled = annealer.run(model, plan.data, rng, heldout=plan.heldout)
         self._set_fitted(plan, self._finished(annealer, plan, cooled, rng), cooled)
-        return self
 
     def transform(self, X: Any) -> Array:
         """Weights of the components in each row, (I, K), by folding in.
@@ -87,7 +103,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         check_is_fitted(self)
         counts = self._counts(X, reset=False)
-        data = Local.place(counts, self._kernels(counts))
+        data = Local.place(counts, self._kernels())
         rows = fold_in(self.model_, self.params_, data, self.temperature_)
         return np.asarray(
             self.model_.mixture(self.params_, data.gather(rows)).weights, dtype=np.float64
@@ -165,7 +181,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _plan(self, model: Model, counts: Counts, weight: Array | None, seed: int) -> Plan:
         """Tokens held out of every row steer the stop (Hofmann's validation perplexity)."""
-        kernels, schedule = self._kernels(counts), self.schedule or self._schedule()
+        kernels, schedule = self._kernels(), self.schedule or self._schedule()
         full = Local.place(counts, kernels, weight=weight)
         if self.validation_fraction:
             kept, held = hold_out_tokens(counts, self.validation_fraction, seed)
@@ -189,8 +205,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             checks.integer("n_jobs", self.n_jobs, 1)
         checks.provides("schedule", self.schedule, "next", "Exponential() or Fixed(1.0)")
         checks.provides("start", self.start, "state", "Spectral() or Noisy()")
-        for callback in self.callbacks:
-            checks.provides("callbacks", callback, "on_temperature", "TimeLimit(60)")
+        checks.callbacks(self.callbacks)
 
     def _counts(self, X: Any, *, reset: bool) -> Counts:
         """Validated counts; a fit remembers the columns, everything after is held to them."""
@@ -227,11 +242,10 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 "count over the same columns in the same order"
             )
 
-    def _kernels(self, counts: Counts) -> Cpu:
-        small = counts.nnz * self.n_components < SMALL_WORK
-        auto = "float64" if small else "float32"
+    def _kernels(self) -> Cpu:
+        # The precision of the fit: that of a batch by itself would depend on its size.
         threads = None if self.n_jobs in (None, -1) else int(self.n_jobs)
-        return Cpu(auto if self.precision == "auto" else self.precision, threads)
+        return Cpu(self.precision_, threads)
 
     def _annealer(self, plan: Plan) -> Annealer:
         callbacks: list[Callback] = [Log(), *self.callbacks]
@@ -275,8 +289,6 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.n_distinct_ = len(distinct_components(weight, table))
         self.unigram_ = plan.full.summary.column_totals / plan.full.summary.total
         self.background_ = smoothed_unigram(plan.full.summary)
-        if cooled.outcome is Outcome.INTERRUPTED:
-            warnings.warn(f"fit was {cooled.outcome.value}", ConvergenceWarning, stacklevel=3)
 
     def _heldout(self, X: Any, X_heldout: Any, smoothing: float) -> tuple[float, float]:
         checks.number("smoothing", smoothing, 0.0, 1.0)
@@ -292,7 +304,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             given,
             held,
             self.background_,
-            self._kernels(given),
+            self._kernels(),
             smoothing,
         )
 

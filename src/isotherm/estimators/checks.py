@@ -47,16 +47,36 @@ def flag(name: str, value: Any) -> None:
 
 
 def provides(name: str, value: Any, method: str, example: str) -> None:
-    """Refuse an object without the method that the engine will call."""
-    if value is not None and not callable(getattr(value, method, None)):
+    """Refuse an object without the method that the engine will call, and a bare class."""
+    if value is not None and (
+        isinstance(value, type) or not callable(getattr(value, method, None))
+    ):
         raise IsothermError(f"{name}={value!r}; it must be None or an object such as {example}")
 
 
-def row_weights(sample_weight: Any, n_rows: int) -> Array | None:
-    """Weights (I,) as float64, or None."""
+def callbacks(given: Any) -> None:
+    """Refuse anything but a sequence of callbacks."""
+    methods = ("on_sweep", "on_temperature", "on_end")
+    if not isinstance(given, Sequence) or any(
+        isinstance(one, type) or not all(callable(getattr(one, m, None)) for m in methods)
+        for one in given
+    ):
+        raise IsothermError(
+            f"callbacks={given!r}; it must be a list of callbacks such as [TimeLimit(60)]"
+        )
+
+
+def row_weights(sample_weight: Any, row_totals: Array) -> Array | None:
+    """Weights (I,) as float64, or None; rows with counts (I,) must have some weight."""
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight, np.float64)
+    n_rows = len(row_totals)
+    try:
+        weight = np.asarray(sample_weight, np.float64)
+    except (TypeError, ValueError) as error:
+        raise IsothermError(
+            f"sample_weight cannot be read as numbers ({error}); give one number per row"
+        ) from error
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
     if weight.shape != (n_rows,):
@@ -67,5 +87,9 @@ def row_weights(sample_weight: Any, n_rows: int) -> Array | None:
         raise IsothermError(
             "sample_weight has negative, infinite, NaN or only zero values; weights say how often "
             "each row counts, and some row must count"
+        )
+    if not weight @ row_totals > 0:
+        raise IsothermError(
+            "sample_weight is zero for every row that has counts; some of them must count"
         )
     return weight

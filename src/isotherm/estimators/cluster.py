@@ -13,7 +13,7 @@ from isotherm.anneal.schedule import Exponential, Schedule
 from isotherm.anneal.start import Spectral, Start
 from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
-from isotherm.data.counts import Counts
+from isotherm.data.counts import Counts, as_counts
 from isotherm.estimators import checks
 from isotherm.estimators.base import CountEstimator, Plan
 from isotherm.models.cluster import Cluster
@@ -61,7 +61,8 @@ class OneSidedClustering(CountEstimator):
         P(c).
     row_weights_ : (I, K)
         Posterior of the clusters for each training row, at the temperature of the fit.
-    temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_
+    temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_,
+    precision_
         As in `AspectModel`.
 
     Examples
@@ -139,7 +140,7 @@ class OneSidedClustering(CountEstimator):
             self.row_total_ = float(totals[totals > 0].mean())
         factor = np.divide(self.row_total_, totals, out=np.zeros_like(totals), where=totals > 0)
         scaled = sparse.csr_array(sparse.diags_array(factor) @ counts.matrix)
-        return Counts(scaled, counts.row_ids, counts.column_names)
+        return as_counts(scaled, counts.row_ids, counts.column_names, allow_empty=not reset)
 
     def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
         super()._set_fitted(plan, fit, cooled)

@@ -16,8 +16,9 @@ from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.critical import first_critical
 from isotherm.anneal.crossval import Curve, Fold, cross_validate
 from isotherm.anneal.heldout import HeldoutRows
-from isotherm.anneal.schedule import Adaptive, Exponential, Linear, Schedule
+from isotherm.anneal.schedule import Adaptive, Exponential, Linear, Schedule, lowest
 from isotherm.anneal.start import Noisy, Start
+from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
 from isotherm.data.local import Local
@@ -82,7 +83,8 @@ class DocumentMixture(CountEstimator):
         Psi: weights of each training row.
     cv_curve_ : Curve
         Mean score against relative temperature; only with `cv`.
-    temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_
+    temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_,
+    precision_
         As in `AspectModel`.
     """
 
@@ -135,7 +137,7 @@ class DocumentMixture(CountEstimator):
         """Log density per token of whole unseen rows, by `density`; higher is better."""
         check_is_fitted(self)
         counts = without_columns(self._counts(X, reset=False), self.unigram_ == 0)
-        held = HeldoutRows(Local.place(counts, self._kernels(counts)), density=self.density)
+        held = HeldoutRows(Local.place(counts, self._kernels()), density=self.density)
         return held.log_density(self.model_, self.params_, self.temperature_)
 
     def _check_parameters(self) -> None:
@@ -149,15 +151,28 @@ class DocumentMixture(CountEstimator):
             )
         if self.pseudo_count is not None:
             checks.number("pseudo_count", self.pseudo_count, 0.0)
+        if self.weights == "document" and self.schedule is not None and lowest(self.schedule) < 1:
+            raise IsothermError(
+                f"schedule={self.schedule!r} goes below T = 1, where weights per document are hard "
+                "already; end at 1 or above"
+            )
         checks.number("train_weight", self.train_weight, 0.0)
         checks.number("test_weight", self.test_weight, 0.0)
         checks.one_of("density", self.density, ("prior", "fold-in", "best"))
+
+    def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
+        super()._set_fitted(plan, fit, cooled)
+        spread = cooled.first_critical - fit.model.zero_temperature
+        length = plan.full.summary.total / plan.full.summary.row_weight
+        if self.n_components > 1 and spread < 1e-9 * length:
+            message = "all rows are in proportion: there is nothing to anneal, the topics coincide"
+            warnings.warn(message, IsothermWarning, stacklevel=4)
 
     def _model(self, n_rows: int, total: float) -> Model:
         K = self.n_components
         if n_rows < K:
             message = f"n_components={K} for {n_rows} rows; some topics will coincide"
-            warnings.warn(message, IsothermWarning, stacklevel=3)
+            warnings.warn(message, IsothermWarning, stacklevel=4)
         pseudo = 0.005 * total / K if self.pseudo_count is None else self.pseudo_count
         if self.weights == "document":
             return Document(K, pseudo, self.stepwise)
@@ -173,15 +188,13 @@ class DocumentMixture(CountEstimator):
     def _plan(self, model: Model, counts: Counts, weight: Array | None, seed: int) -> Plan:
         """Rows held out whole steer the stop (Choi's total perplexity), once or fold by fold."""
         schedule = self.schedule or self._schedule()
-        full = Local.place(counts, self._kernels(counts), weight=weight)
+        full = Local.place(counts, self._kernels(), weight=weight)
         plan = Plan(full, full, None, schedule)
         if self.cv is not None:
             return plan._replace(schedule=self._cross_validated(model, plan, counts, weight, seed))
         kept, held = hold_out_rows(counts, self.validation_fraction, seed)
-        if len(held) and counts.take_rows(kept).total > 0:
-            fold = self._fold(counts, weight, kept, held)
-            return plan._replace(data=fold.data, heldout=fold.heldout)
-        return plan
+        fold = self._fold(counts, weight, kept, held)
+        return plan if fold is None else plan._replace(data=fold.data, heldout=fold.heldout)
 
     def _cross_validated(
         self, model: Model, plan: Plan, counts: Counts, weight: Array | None, seed: int
@@ -193,10 +206,16 @@ class DocumentMixture(CountEstimator):
                 f"cv={self.cv!r} with schedule={schedule!r}; cross-validation moves the end of a "
                 "cooling schedule with an open start: use Exponential, Linear or Adaptive"
             )
-        folds = [
+        made = [
             self._fold(counts, weight, kept, held)
             for kept, held in check_cv(self.cv).split(counts.matrix)
         ]
+        folds = [fold for fold in made if fold is not None]
+        if not folds:
+            raise IsothermError(
+                f"cv={self.cv!r}: in no fold do training and held-out rows share a column; "
+                "use fewer folds or validation_fraction"
+            )
         self.cv_curve_: Curve = cross_validate(
             model, self._annealer(plan), folds, lambda: np.random.default_rng(seed)
         )
@@ -204,19 +223,20 @@ class DocumentMixture(CountEstimator):
         end = zero + self.cv_curve_.best * (first_critical(model, plan.full) - zero)
         return dataclasses.replace(schedule, end=end)
 
-    def _fold(self, counts: Counts, weight: Array | None, kept: Array, held: Array) -> Fold:
-        kernels = self._kernels(counts)
+    def _fold(self, counts: Counts, weight: Array | None, kept: Array, held: Array) -> Fold | None:
+        """Rows to fit and rows to score; None where either part is without tokens."""
+        if not len(kept) or not len(held):
+            return None
+        kernels = self._kernels()
         train, test = counts.take_rows(kept), counts.take_rows(held)
         known = train.column_totals > 0
         test = without_columns(test, ~known)
         weights = [None if weight is None else weight[rows] for rows in (kept, held)]
-        heldout = HeldoutRows(
-            Local.place(test, kernels, weight=weights[1]),
-            self.train_weight,
-            self.test_weight,
-            self.density,
-        )
-        return Fold(Local.place(train, kernels, weight=weights[0]), heldout)
+        data = Local.place(train, kernels, weight=weights[0])
+        unseen = Local.place(test, kernels, weight=weights[1])
+        if not (data.summary.total > 0 and unseen.summary.total > 0):
+            return None
+        return Fold(data, HeldoutRows(unseen, self.train_weight, self.test_weight, self.density))
 
 
 def without_columns(counts: Counts, unknown: Array) -> Counts:
