@@ -96,6 +96,10 @@ class Aspect:
         table = distributions(stats.word, params.word_topic)
         return AspectParams(mass / mass.sum(), mass, table), 0.0
 
+    def prior_energy(self, params: AspectParams, summary: Summary) -> float:
+        """Zero: no prior."""
+        return 0.0
+
     def project(self, relaxed: AspectParams, reached: AspectParams) -> AspectParams:
         """Floors and normalises P(a) and P(y|a); row_mass is set by the engine."""
         return AspectParams(

@@ -81,6 +81,10 @@ class Model(Protocol):
         """M-step: new parameters, and the part of their energy that no block can see."""
         ...
 
+    def prior_energy(self, params: Any, summary: Summary) -> float:
+        """The part of the energy of any parameters that no block can see."""
+        ...
+
     def project(self, relaxed: Any, reached: Any) -> Any:
         """Valid parameters next to `relaxed`, an extrapolation past the EM point `reached`."""
         ...
@@ -130,7 +134,7 @@ def distributions(sums: Array, last: Array) -> Array:
     mass = sums.sum(axis=0, dtype=np.float64)
     alive = mass > DEAD * mass.sum()
     inverse = 1.0 / np.where(alive, mass, 1.0)
-    table = (sums * inverse.astype(sums.dtype)).astype(last.dtype, copy=False)
+    table = np.asarray(sums * inverse.astype(sums.dtype), last.dtype)
     if not alive.all():
         table[:, ~alive] = last[:, ~alive]
     return table

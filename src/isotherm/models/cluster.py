@@ -22,6 +22,7 @@ from isotherm.models.base import (
     floored,
     jitter,
     on_pattern,
+    unigram,
 )
 
 
@@ -109,6 +110,10 @@ class Cluster:
             reached = reached._replace(weight=params.weight)
         return reached, energy
 
+    def prior_energy(self, params: ClusterParams, summary: Summary) -> float:
+        """Energy of the pseudo-counts."""
+        return pseudo_energy(params.word_topic, unigram(summary), self.pseudo_count)
+
     def project(self, relaxed: ClusterParams, reached: ClusterParams) -> ClusterParams:
         """Floors and normalises P(c) and P(y|c)."""
         return project_params(relaxed, reached)
@@ -155,8 +160,7 @@ def word_distributions(
 ) -> tuple[ClusterParams, float]:
     """M-step with pseudo-counts: parameters, and the energy of the pseudo-counts.
 
-    P(y|c) = (sum_x n Q + alpha p(y)) / (sum_x n(x) Q + alpha); the energy gains
-    -alpha sum_c sum_y p(y) log P(y|c).
+    P(y|c) = (sum_x n Q + alpha p(y)) / (sum_x n(x) Q + alpha).
     """
     marginal = stats.word.sum(axis=1, dtype=np.float64)
     marginal /= marginal.sum()
@@ -164,11 +168,16 @@ def word_distributions(
     if pseudo_count:
         sums = sums + (pseudo_count * marginal[:, None]).astype(sums.dtype)
     table = distributions(sums, params.word_topic)
-    energy = 0.0
-    if pseudo_count:
-        energy = -pseudo_count * float((marginal @ floored_log(table)).sum())
+    energy = pseudo_energy(table, marginal, pseudo_count)
     weight = stats.mass / stats.mass.sum()
     return ClusterParams(weight, stats.word.sum(axis=0, dtype=np.float64), table), energy
+
+
+def pseudo_energy(table: Array, marginal: Array, pseudo_count: float) -> float:
+    """-alpha sum_c sum_y p(y) log P(y|c) for distributions (J, K) and the marginal p (J,)."""
+    if not pseudo_count:
+        return 0.0
+    return -pseudo_count * float((marginal @ floored_log(table)).sum())
 
 
 def project_params(relaxed: ClusterParams, reached: ClusterParams) -> ClusterParams:

@@ -13,13 +13,14 @@ import numpy as np
 from isotherm.data.base import Array, Block, Expected, Summary
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.reference import floored_log
-from isotherm.models.base import Deviation, Mixture, jitter
+from isotherm.models.base import Deviation, Mixture, jitter, unigram
 from isotherm.models.cluster import (
     ClusterParams,
     ClusterRows,
     ClusterStats,
     cluster_deviation,
     project_params,
+    pseudo_energy,
     start_params,
     word_distributions,
 )
@@ -78,12 +79,22 @@ class Document:
             prior = np.zeros(len(params.weight))
         logs = (floored_log(params.word_topic) / scale).astype(k.dtype)
         sums = k.row(block, logs, prior, hard=hard)
-        stats = ClusterStats(sums.columns, sums.mass)
-        return Expected(ClusterRows(sums.posterior), stats, -scale * sums.log_z)
+        posterior, mass = sums.posterior, sums.mass
+        filled = block.row_totals > 0
+        if not filled.all():
+            # Nothing says which topic an empty document is of, and it says nothing of the topics.
+            posterior[~filled] = 1.0 / len(params.weight)
+            mass = (block.weight * filled) @ posterior.astype(np.float64)
+        stats = ClusterStats(sums.columns, mass)
+        return Expected(ClusterRows(posterior), stats, -scale * sums.log_z)
 
     def maximize(self, stats: ClusterStats, params: ClusterParams) -> tuple[ClusterParams, float]:
-        """Theta from counts and pseudo-counts; `weight` is the mean psi."""
+        """Theta from counts and pseudo-counts; `weight` is the mean psi of documents with words."""
         return word_distributions(stats, params, self.pseudo_count)
+
+    def prior_energy(self, params: ClusterParams, summary: Summary) -> float:
+        """Energy of the pseudo-counts."""
+        return pseudo_energy(params.word_topic, unigram(summary), self.pseudo_count)
 
     def project(self, relaxed: ClusterParams, reached: ClusterParams) -> ClusterParams:
         """Floors and normalises theta."""
