@@ -18,7 +18,7 @@ LAYERS = (
     ("data.local", "data.remote"),
     ("models",),
     ("anneal",),
-    ("estimators", "evaluate", "datasets", "plots", "report", "io", "maps", "retrieval"),
+    ("estimators", "evaluate", "datasets", "plots", "report", "_page", "io", "maps", "retrieval"),
     ("", "__main__", "demo", "cli", "viewer"),
 )
 
@@ -32,7 +32,6 @@ ONLY_IN = {
     "polars": (),
     "sklearn": ("estimators", "datasets"),
     "torch": ("kernels",),
-    "tqdm": ("anneal.progress",),
 }
 
 MAY_PRINT = ("demo", "cli")
@@ -170,7 +169,6 @@ PLANTED = [
     ("anneal/engine.py", "from isotherm.models.aspect import Aspect", "no concrete model"),
     ("anneal/engine.py", "from isotherm.models import aspect", "no concrete model"),
     ("anneal/engine.py", "from sklearn.base import clone", "imports sklearn"),
-    ("anneal/engine.py", "from tqdm.auto import tqdm", "imports tqdm"),
     ("report.py", "import matplotlib.pyplot as plt", "imports matplotlib"),
     ("data/counts.py", "import narwhals", "imports narwhals"),
     ("data/counts.py", "from isotherm.surprise import x", "no line in LAYERS"),
@@ -191,7 +189,6 @@ ALLOWED = [
     ),
     ("data/local.py", "from isotherm.kernels import cpu\nfrom isotherm.data.counts import Counts"),
     ("estimators/aspect.py", "import sklearn.base\nfrom isotherm.models.aspect import Aspect"),
-    ("anneal/progress.py", "import tqdm"),
     ("demo.py", "import isotherm\nfrom isotherm import Annealer\nprint(isotherm)"),
     ("__init__.py", "from isotherm.estimators.aspect import AspectModel"),
     ("nested.py", "def f():\n" + "    x = 1\n" * 50 + "\n    # why\n" * 5),

@@ -1,0 +1,140 @@
+"""A topic model of the docstrings on this machine: `python -m isotherm.demo`.
+
+Prints the topics and the annealing path, and writes a report to open in a browser.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from isotherm import AspectModel, Exponential, load_docstrings
+from isotherm.data.base import Array
+from isotherm.datasets.docstrings import Docstrings
+from isotherm.report import Shares, label_shares, write_report
+
+TITLE = "What Python's docstrings are about"
+N_TOPICS = 28
+# From just above the first critical temperature, in small steps, with more sweeps at each: slower
+# than the default, but the transitions show.
+SLOWLY = Exponential(rate=0.98, end=1.0, margin=1.02)
+FINE = 1e-6
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status of the demonstration with the given command line."""
+    parser = argparse.ArgumentParser(prog="python -m isotherm.demo", description=__doc__)
+    parser.add_argument(
+        "--out", type=Path, default=Path("demo-report"), help="folder of the report (%(default)s)"
+    )
+    parser.add_argument(
+        "--topics", type=_at_least_two, default=N_TOPICS, help="number of topics (%(default)s)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the fit (%(default)s)")
+    options = parser.parse_args(arguments)
+    _say("Reading the docstrings of the standard library, numpy, scipy and scikit-learn ...")
+    corpus = load_docstrings()
+    demonstrate(corpus, options.out, n_topics=options.topics, seed=options.seed)
+    return 0
+
+
+def demonstrate(
+    corpus: Docstrings, out: Path, *, n_topics: int = N_TOPICS, seed: int = 0
+) -> AspectModel:
+    """The model fitted to the corpus; prints what came out and writes `out / "index.html"`.
+
+    Parameters
+    ----------
+    corpus : Docstrings
+    out : path of a folder
+    n_topics : int
+    seed : int
+    """
+    counts = corpus.counts
+    _say(f"{counts.n_rows:,} documents, {counts.n_columns:,} words, {counts.total:,.0f} tokens")
+    begin = time.perf_counter()
+    model = AspectModel(
+        n_topics, schedule=SLOWLY, tol=FINE, patience=3, random_state=seed, verbose=True
+    ).fit(counts)
+    _say(f"Fitted {n_topics} topics in {time.perf_counter() - begin:.1f} s\n")
+    _say(path_table(model) + "\n")
+    shares = label_shares(model.row_weights_, counts.row_totals, corpus.labels.tolist())
+    _say(topic_table(model, shares) + "\n")
+    topics = model.row_weights_.argmax(axis=1)
+    for name, labels in (("packages", corpus.labels), ("parts of packages", corpus.sublabels)):
+        agreement = mutual_information(topics, labels)
+        _say(f"Agreement of topics with {len(set(labels))} {name} (NMI): {agreement:.3f}")
+    page = write_report(
+        model,
+        out / "index.html",
+        title=TITLE,
+        labels=corpus.labels.tolist(),
+        texts=corpus.texts,
+        names=corpus.names,
+        counts=counts,
+    )
+    _say(f"\nWrote {page}; open it in a browser:\n  {page.resolve().as_uri()}")
+    return model
+
+
+def path_table(model: AspectModel) -> str:
+    """The annealing path as text, a line per temperature; an arrow marks the chosen one."""
+    lines = [
+        f"First critical temperature: {model.first_critical_:.4f}",
+        "     temperature  held-out perplexity  distinct topics  sweeps",
+    ]
+    for record in model.trace_:
+        mark = "->" if record.temperature == model.temperature_ else "  "
+        lines.append(
+            f"  {mark} {record.temperature:11.4f}  {record.heldout:19.1f}  "
+            f"{record.n_effective:15d}  {record.sweeps:6d}"
+        )
+    return "\n".join(lines)
+
+
+def topic_table(model: AspectModel, shares: Shares, n_words: int = 8) -> str:
+    """The topics as text, largest first: weight, dominating label and its share, words."""
+    words = model.top_words(n_words)
+    width = max(len(name) for name in shares.names)
+    lines = [f"topic  weight  {'label':<{width}}  share  words"]
+    for k in np.argsort(-model.weights_, kind="stable"):
+        best = int(shares.table[k].argmax())
+        lines.append(
+            f"{k:5d}  {100 * model.weights_[k]:4.1f} %  {shares.names[best]:<{width}}  "
+            f"{100 * shares.table[k, best]:3.0f} %  {' '.join(words[k])}"
+        )
+    return "\n".join(lines)
+
+
+def mutual_information(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
+    """Mutual information of two labellings (I,), over the mean of their entropies (NMI)."""
+    codes = [np.unique(np.asarray(labels), return_inverse=True)[1] for labels in (first, second)]
+    joint = np.zeros((codes[0].max() + 1, codes[1].max() + 1))
+    np.add.at(joint, (codes[0], codes[1]), 1.0)
+    apart = _entropy(joint.sum(axis=1)) + _entropy(joint.sum(axis=0))
+    return 2.0 * (apart - _entropy(joint)) / apart if apart else 1.0
+
+
+def _entropy(counts: Array) -> float:
+    p = counts[counts > 0] / counts.sum()
+    return float(-(p * np.log(p)).sum())
+
+
+def _at_least_two(text: str) -> int:
+    if not text.isdigit() or int(text) < 2:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of topics; give 2 or more")
+    return int(text)
+
+
+def _say(text: str) -> None:
+    # Progress goes to another stream: what is said before must be out first.
+    print(text, flush=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

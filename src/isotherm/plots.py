@@ -1,0 +1,307 @@
+"""Figures of a fit: the annealing path, and the words of the topics.
+
+Nothing here shows a window or touches pyplot: every function returns a matplotlib Figure, which
+notebooks display by themselves and `figure.savefig` writes to a file.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from isotherm.anneal.trace import Fit, Record
+from isotherm.data.base import Array
+from isotherm.errors import IsothermError
+from isotherm.estimators.base import CountEstimator
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["annealing_path", "topic_words"]
+
+# Okabe and Ito's palette: told apart with every common kind of colour vision.
+BLUE, GREEN, RED = "#0072b2", "#009e73", "#d55e00"
+INK, FAINT = "#24292f", "#8c959f"
+
+
+class Path(NamedTuple):
+    """What an annealing path shows: records from hot to cold, and two marked temperatures."""
+
+    trace: tuple[Record, ...]
+    first_critical: float
+    temperature: float
+
+    @property
+    def transitions(self) -> list[int]:
+        """Records that have more distinct components than the one before."""
+        sizes = [record.n_effective for record in self.trace]
+        return [i for i in range(1, len(sizes)) if sizes[i] > sizes[i - 1]]
+
+
+def annealing_path(
+    source: CountEstimator | Fit | Iterable[Record], *, figure: Figure | None = None
+) -> Figure:
+    """Figure of what happened on the way from hot to cold.
+
+    Up to three panels over one temperature axis: held-out score (left out where nothing was held
+    out), number of distinct components, log-likelihood of the training tokens. Vertical lines mark
+    the first critical temperature and the chosen one; diamonds and faint lines mark transitions,
+    where components came apart.
+
+    Parameters
+    ----------
+    source : fitted estimator, Fit, or records of a trace
+    figure : matplotlib Figure, optional
+        Draw into this (empty) figure instead of a new one.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    path = path_of(source)
+    held = [record.heldout for record in path.trace]
+    panels = ["distinct components", "training log-likelihood"]
+    scored = bool(np.isfinite(held).any())
+    if scored:
+        panels.insert(0, "held-out perplexity")
+    if figure is None:
+        figure = _new_figure((7.2, 0.7 + 1.6 * len(panels)))
+    axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0].tolist()
+    temperature = [record.temperature for record in path.trace]
+    if scored:
+        axes[0].plot(temperature, held, color=BLUE, marker="o", markersize=4, label=panels[0])
+        _mark_best(axes[0], path)
+    _draw_sizes(axes[-2], path)
+    likelihood = [record.log_likelihood for record in path.trace]
+    axes[-1].plot(temperature, likelihood, color=RED, marker="o", markersize=4, label=panels[-1])
+    axes[-1].yaxis.set_major_formatter(_ticker().EngFormatter(sep=" "))
+    for ax, name in zip(axes, panels, strict=True):
+        _mark_temperatures(ax, path)
+        _style(ax)
+        ax.set_title(name, loc="left", fontsize=10, color=INK)
+    _name_marks(axes[0] if scored else axes[-1], path, falling=scored)
+    _temperature_axis(axes[-1], path)
+    return figure
+
+
+def topic_words(
+    model: CountEstimator,
+    n_topics: int = 12,
+    n_words: int = 8,
+    *,
+    figure: Figure | None = None,
+) -> Figure:
+    """Figure of the largest topics: bars P(y|k) of the most probable words of each.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    n_topics : int
+        At most so many topics, the largest first.
+    n_words : int
+        At most so many words of each.
+    figure : matplotlib Figure, optional
+        Draw into this (empty) figure instead of a new one.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    check_fitted(model)
+    if n_topics < 1 or n_words < 1:
+        raise IsothermError(f"n_topics={n_topics}, n_words={n_words}; both must be 1 or more")
+    chosen = np.argsort(-model.weights_, kind="stable")[:n_topics]
+    words = model.top_words(n_words)
+    n_across = min(len(chosen), 4)
+    n_down = math.ceil(len(chosen) / n_across)
+    if figure is None:
+        height = 0.45 + 0.19 * min(n_words, model.components_.shape[1])
+        figure = _new_figure((2.5 * n_across, height * n_down))
+    axes = figure.subplots(n_down, n_across, sharex=True, squeeze=False).ravel().tolist()
+    for ax, k in zip(axes, chosen, strict=False):
+        _word_bars(ax, words[k], np.sort(model.components_[k])[::-1][:n_words])
+        title = f"topic {k}  ·  {100 * model.weights_[k]:.1f} %"
+        ax.set_title(title, loc="left", fontsize=10, color=INK)
+    for ax in axes[len(chosen) :]:
+        ax.remove()
+    return figure
+
+
+def path_of(source: CountEstimator | Fit | Iterable[Record]) -> Path:
+    """Records from hot to cold, with the first critical and the chosen temperature (or NaN)."""
+    if isinstance(source, CountEstimator):
+        check_fitted(source)
+        trace, marks = source.trace_, (source.first_critical_, source.temperature_)
+    elif isinstance(source, Fit):
+        trace, marks = source.trace, (source.first_critical, source.temperature)
+    else:
+        trace, marks = _records(source), (math.nan, math.nan)
+    # Heating and grids come in another order; the axis runs from hot to cold all the same.
+    return Path(tuple(sorted(trace, key=lambda record: -record.temperature)), *marks)
+
+
+def check_fitted(model: Any) -> None:
+    """Refuse anything but a fitted estimator of isotherm."""
+    if not isinstance(model, CountEstimator):
+        raise IsothermError(
+            f"got {type(model).__name__}; give a fitted estimator such as AspectModel"
+        )
+    if not hasattr(model, "trace_"):
+        raise IsothermError(f"this {type(model).__name__} is not fitted yet; call fit first")
+
+
+def as_svg(figure: Figure, colours: Mapping[str, str]) -> str:
+    """The figure as an <svg> element to stand inside a page, some colours replaced by others."""
+    out = io.StringIO()
+    figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
+    text = out.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    for old, new in colours.items():
+        text = text.replace(old.lower(), new)
+    return text.strip()
+
+
+def _records(source: Any) -> tuple[Record, ...]:
+    trace = tuple(source) if isinstance(source, Iterable) else ()
+    if not trace or not all(isinstance(record, Record) for record in trace):
+        raise IsothermError(
+            f"got {type(source).__name__}; give a fitted estimator, a Fit, or the records of a "
+            "trace (at least one)"
+        )
+    return trace
+
+
+def _matplotlib() -> ModuleType:
+    try:
+        import matplotlib.figure
+    except ImportError as missing:
+        raise IsothermError(
+            "figures need matplotlib, which is not installed; pip install isotherm[plot]"
+        ) from missing
+    return matplotlib
+
+
+def _ticker() -> Any:
+    import matplotlib.ticker
+
+    return matplotlib.ticker
+
+
+def _new_figure(size: tuple[float, float]) -> Figure:
+    figure: Figure = _matplotlib().figure.Figure(figsize=size, layout="constrained")
+    return figure
+
+
+def _draw_sizes(ax: Axes, path: Path) -> None:
+    """Step line of the number of distinct components, with a diamond at every transition."""
+    temperature = [record.temperature for record in path.trace]
+    sizes = [record.n_effective for record in path.trace]
+    ax.plot(temperature, sizes, color=GREEN, drawstyle="steps-post", label="distinct components")
+    ax.plot(temperature, sizes, color=GREEN, linestyle="none", marker="o", markersize=3)
+    jumps = path.transitions
+    ax.plot(
+        [temperature[i] for i in jumps],
+        [sizes[i] for i in jumps],
+        color=GREEN,
+        linestyle="none",
+        marker="D",
+        markersize=6,
+        label="transitions",
+    )
+    ax.yaxis.set_major_locator(_ticker().MaxNLocator(4, integer=True))
+    ax.set_ylim(bottom=0, top=1.08 * max(sizes))
+
+
+def _mark_best(ax: Axes, path: Path) -> None:
+    for record in path.trace:
+        if record.temperature == path.temperature:
+            ax.plot(
+                [record.temperature], [record.heldout], color=INK, marker="o", markersize=8,
+                fillstyle="none", linestyle="none", label="chosen",
+            )  # fmt: skip
+
+
+def _mark_temperatures(ax: Axes, path: Path) -> None:
+    for i in path.transitions:
+        ax.axvline(path.trace[i].temperature, color=GREEN, alpha=0.25, linewidth=1, zorder=0)
+    if math.isfinite(path.first_critical):
+        ax.axvline(path.first_critical, color=FAINT, linestyle="--", linewidth=1.2, zorder=0)
+    if math.isfinite(path.temperature):
+        ax.axvline(path.temperature, color=INK, linewidth=1.2, zorder=0)
+
+
+def _name_marks(ax: Axes, path: Path, *, falling: bool) -> None:
+    """Names of the two marked temperatures, in the corners that a falling (rising) curve leaves."""
+    if math.isfinite(path.first_critical):
+        _name(ax, f"first critical T {path.first_critical:.4g}", path.first_critical, 4, falling)
+    if math.isfinite(path.temperature):
+        chosen = [r.heldout for r in path.trace if r.temperature == path.temperature]
+        score = f", perplexity {chosen[0]:.4g}" if chosen and math.isfinite(chosen[0]) else ""
+        _name(ax, f"chosen T {path.temperature:.4g}{score}", path.temperature, -4, not falling)
+
+
+def _name(ax: Axes, text: str, temperature: float, offset: float, at_bottom: bool) -> None:
+    ax.annotate(
+        text,
+        (temperature, 0.0 if at_bottom else 1.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(offset, 4 if at_bottom else -4),
+        textcoords="offset points",
+        ha="left" if offset > 0 else "right",
+        va="bottom" if at_bottom else "top",
+        fontsize=9,
+        color=INK,
+    )
+
+
+def _temperature_axis(ax: Axes, path: Path) -> None:
+    """Hot on the left, cold on the right, equal ratios at equal distances."""
+    marked = [value for value in path[1:] if math.isfinite(value)]
+    values = [record.temperature for record in path.trace] + marked
+    positive = [value for value in values if value > 0]
+    low, high = min(values), max(values)
+    if low > 0:
+        ax.set_xscale("log")
+        pad = max((high / low) ** 0.03, 1.005)
+        left, right = high * pad, low / pad
+    else:
+        # The hard limit T = 0 has no logarithm: linear below the last positive temperature.
+        ax.set_xscale("symlog", linthresh=min(positive, default=1.0))
+        left, right = max(high * 1.1, 1.0), -0.05 * min(positive, default=1.0)
+    ax.set_xlim(left, right)
+    ticker = _ticker()
+    if low > 0 and high / low < 10:
+        ax.xaxis.set_major_locator(ticker.MaxNLocator(9, steps=[1, 2, 5, 10]))
+        ax.xaxis.set_minor_locator(ticker.NullLocator())
+    elif low > 0:
+        ax.xaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:.4g}"))
+    ax.xaxis.set_minor_formatter(ticker.NullFormatter())
+    ax.set_xlabel("temperature  (hot → cold)", color=INK)
+
+
+def _word_bars(ax: Axes, words: Sequence[str], values: Array) -> None:
+    places = np.arange(len(words))
+    ax.barh(places, values, color=BLUE, height=0.72)
+    # Words are data: a $ in one of them is no mathematics.
+    ax.set_yticks(places, words, parse_math=False)
+    ax.invert_yaxis()
+    ax.xaxis.set_major_locator(_ticker().MaxNLocator(3))
+    _style(ax)
+    ax.grid(visible=False)
+    ax.tick_params(left=False)
+
+
+def _style(ax: Axes) -> None:
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(FAINT)
+    ax.tick_params(which="both", color=FAINT, labelcolor=INK, labelsize=9)
+    ax.grid(axis="y", color=FAINT, alpha=0.25, linewidth=0.7)

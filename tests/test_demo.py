@@ -1,0 +1,70 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import normalized_mutual_info_score
+
+from isotherm import demo
+from isotherm.datasets.docstrings import Docstrings, load_docstrings
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Docstrings:
+    whole = load_docstrings(["numpy"])
+    chosen = np.arange(0, whole.counts.n_rows, 4)
+    return Docstrings(
+        counts=whole.counts.take_rows(chosen).keep_columns(2),
+        labels=whole.sublabels[chosen],
+        sublabels=whole.sublabels[chosen],
+        names=tuple(whole.names[i] for i in chosen),
+        titles=tuple(whole.titles[i] for i in chosen),
+        texts=tuple(whole.texts[i] for i in chosen),
+    )
+
+
+def test_demonstration_prints_topics_and_writes_a_report(
+    corpus: Docstrings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = demo.demonstrate(corpus, tmp_path / "out", n_topics=4, seed=1)
+    said = capsys.readouterr()
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert len(model.weights_) == 4
+    assert " ".join(model.top_words(8)[0]) in said.out
+    assert said.out.count("->") == 1
+    assert "First critical temperature" in said.out
+    assert "(NMI)" in said.out
+    assert (tmp_path / "out" / "index.html").as_uri() in said.out
+    assert "annealing  T" in said.err
+    assert page.count('<tr id="topic-') == 4
+
+
+def test_command_line_reaches_the_demonstration(
+    corpus: Docstrings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[object] = []
+
+    def spy(corpus: Docstrings, out: Path, *, n_topics: int, seed: int) -> None:
+        seen.append((corpus, out, n_topics, seed))
+
+    monkeypatch.setattr(demo, "load_docstrings", lambda: corpus)
+    monkeypatch.setattr(demo, "demonstrate", spy)
+    assert demo.main(["--out", str(tmp_path), "--topics", "5", "--seed", "3"]) == 0
+    assert demo.main([]) == 0
+    assert seen == [(corpus, tmp_path, 5, 3), (corpus, Path("demo-report"), demo.N_TOPICS, 0)]
+
+
+@pytest.mark.parametrize("topics", ["1", "-3", "many", "2.5"])
+def test_wrong_number_of_topics_is_refused(topics: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        demo.main([f"--topics={topics}"])
+    assert "give 2 or more" in capsys.readouterr().err
+
+
+def test_mutual_information_agrees_with_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 5, 300)
+    second = np.where(rng.random(300) < 0.5, first, rng.integers(0, 3, 300)).astype(str)
+    expected = normalized_mutual_info_score(first, second)
+    assert demo.mutual_information(first, second) == pytest.approx(expected)
+    assert demo.mutual_information(first, first) == pytest.approx(1.0)
+    assert demo.mutual_information([0, 0], [1, 1]) == 1.0
