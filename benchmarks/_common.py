@@ -120,6 +120,14 @@ def data_folder() -> Path:
     return Path(os.environ.get("ISOTHERM_DATA", ROOT.parent / "shared" / "data"))
 
 
+def counts(name: str) -> Counts:
+    """A real corpus of the data folder; ends the benchmark where it is missing."""
+    path = data_folder() / name / "counts.npz"
+    if not path.exists():
+        raise SystemExit(f"this benchmark needs {name}/counts.npz in the folder ISOTHERM_DATA")
+    return Counts(sparse.load_npz(path))
+
+
 def newsgroups(seed: int = SEED) -> Corpus:
     """The 20 newsgroups, or a synthetic table of the same size where the data is missing."""
     path = data_folder() / "20news" / "counts.npz"
@@ -256,6 +264,11 @@ def _cell(value: Any) -> str:
     if value is None:
         return "-"
     return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def print_targets(targets: Sequence[Target]) -> None:
+    """Targets, what was measured, and whether that meets them."""
+    print_table([target.row() for target in targets], "Targets")
 
 
 def print_machine(info: dict[str, Any]) -> None:

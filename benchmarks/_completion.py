@@ -1,0 +1,87 @@
+"""Document completion: one protocol for every topic model, from its topic-word table alone.
+
+Unseen documents are cut into two halves by tokens. Topic weights come from the first half by EM
+under fixed topics, with pseudo-counts spread like the corpus's topic weights; the second half is
+predicted, mixed with a share of the smoothed unigram distribution. Pseudo-counts and share are
+chosen on validation documents, for every model alike.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from isotherm import Counts, split_rows, split_tokens
+
+PSEUDO = (0.2, 0.5, 1.0, 3.0, 10.0, 30.0)
+SHARES = (0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2)
+SWEEPS = 50
+
+
+class Parts(NamedTuple):
+    """Training documents, and halves of validation and test documents."""
+
+    train: Counts
+    valid: tuple[Counts, Counts]
+    test: tuple[Counts, Counts]
+
+
+def parts(counts: Counts, seed: int) -> Parts:
+    """80 % of the documents to train on, 10 % to tune on, 10 % to test on."""
+    rng = np.random.default_rng(seed)
+    train, valid, test = (
+        counts.take_rows(rows) for rows in split_rows(counts, (0.8, 0.1, 0.1), rng)
+    )
+    halves = [split_tokens(half, (0.5, 0.5), rng) for half in (valid, test)]
+    return Parts(train, (halves[0][0], halves[0][1]), (halves[1][0], halves[1][1]))
+
+
+class Score(NamedTuple):
+    """Perplexity of the test halves and the smoothing that the validation documents chose."""
+
+    perplexity: float
+    pseudo: float
+    share: float
+
+
+def score(topics: Any, weights: Any, given: Parts) -> Score:
+    """Completion perplexity of topics (K, J) with corpus weights (K,)."""
+    table = np.ascontiguousarray(np.asarray(topics, np.float64).T)
+    table /= table.sum(axis=0)
+    prior = np.asarray(weights, np.float64) / np.sum(weights)
+    totals = given.train.column_totals
+    background = (totals + 0.5) / (totals.sum() + 0.5 * len(totals))
+    tuned: dict[tuple[float, float], float] = {}
+    for pseudo in PSEUDO:
+        mixed = _fold(table, prior, given.valid[0], pseudo)
+        for share in SHARES:
+            tuned[pseudo, share] = _perplexity(table, mixed, given.valid[1], background, share)
+    pseudo, share = min(tuned, key=tuned.__getitem__)
+    mixed = _fold(table, prior, given.test[0], pseudo)
+    return Score(_perplexity(table, mixed, given.test[1], background, share), pseudo, share)
+
+
+def _fold(table: Any, prior: Any, half: Counts, pseudo: float) -> Any:
+    """Topic weights (I, K) of documents under fixed topics (J, K)."""
+    matrix = half.matrix
+    rows = np.repeat(np.arange(half.n_rows), np.diff(matrix.indptr))
+    words, n = table[matrix.indices], matrix.data.astype(np.float64)
+    filled = np.flatnonzero(np.diff(matrix.indptr))
+    weights = np.tile(prior, (half.n_rows, 1))
+    for _ in range(SWEEPS):
+        share = weights[rows] * words
+        share *= (n / np.maximum(share.sum(axis=1), 1e-300))[:, None]
+        sums = np.zeros_like(weights)
+        sums[filled] = np.add.reduceat(share, matrix.indptr[filled], axis=0)
+        weights = sums + pseudo * prior
+        weights /= weights.sum(axis=1, keepdims=True)
+    return weights
+
+
+def _perplexity(table: Any, weights: Any, half: Counts, background: Any, share: float) -> float:
+    matrix = half.matrix
+    rows = np.repeat(np.arange(half.n_rows), np.diff(matrix.indptr))
+    p = np.einsum("pk,pk->p", weights[rows], table[matrix.indices])
+    p = (1 - share) * p + share * background[matrix.indices]
+    return float(np.exp(-(matrix.data @ np.log(p)) / matrix.data.sum()))

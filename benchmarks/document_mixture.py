@@ -1,0 +1,118 @@
+"""Document mixture on the Associated Press corpus: annealed fits against EM (Choi 2012, ch. 4).
+
+Sum over documents of the best topic's log-likelihood at T = 1, for 2,022 training documents:
+annealed (mean and standard deviation over seeds) next to EM from random topics and EM from
+documents as seeds (mean and best of ten). Then the held-out perplexity of the other documents
+along the cooling, which shows where early stopping ends.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+
+import _common as common
+from isotherm import Counts, DocumentMixture, Exponential, Fixed, Noisy
+from isotherm.anneal.engine import NO_RELAXATION, Annealer
+from isotherm.anneal.start import state_of
+from isotherm.data.local import Local
+from isotherm.kernels.cpu import Cpu
+from isotherm.models.document import Document
+
+TOPICS = (10, 20, 50, 100)
+
+
+def best_topic_likelihood(train: Counts, topics: Any) -> float:
+    """Sum over documents of max_k log L_ik, topics (K, J)."""
+    logs = np.log(np.maximum(topics.T, 1e-300))
+    return float((train.matrix.astype(np.float64) @ logs).max(axis=1).sum())
+
+
+def em_from_documents(train: Counts, k: int, seed: int) -> Any:
+    """Topics (K, J) of EM at T = 1 begun from K smoothed documents."""
+    rng = np.random.default_rng(seed)
+    pseudo = 0.005 * train.total / k
+    chosen = train.take_rows(rng.choice(train.n_rows, k, replace=False)).matrix.toarray()
+    marginal = train.column_totals / train.total
+    table = chosen.T.astype(np.float64) + pseudo * marginal[:, None]
+    table /= table.sum(axis=0)
+    model, data = Document(k, pseudo), Local.place(train, Cpu())
+    begin = state_of(model, data, model.init(data.summary, table.astype(np.float32)))
+    annealer = Annealer(Fixed(1.0), relaxation=NO_RELAXATION, tol=1e-7, max_sweeps=200)
+    return annealer.run(model, data, rng, state=begin).state.params.word_topic.T
+
+
+def measure(train: Counts, k: int, seeds: int, starts: int) -> list[dict[str, Any]]:
+    settings = {"validation_fraction": 0.0, "n_components": k}
+    rows = []
+    for seed in range(max(seeds, starts)):
+        begin = time.perf_counter()
+        if seed < starts:
+            plain = DocumentMixture(
+                schedule=Fixed(1.0), start=Noisy(1.0), random_state=seed, **settings
+            ).fit(train)
+            rows.append({"model": "EM, random topics", "seed": seed, "K": k})
+            rows[-1]["L"] = best_topic_likelihood(train, plain.components_)
+            topics = em_from_documents(train, k, seed)
+            rows.append({"model": "EM, documents as seeds", "seed": seed, "K": k})
+            rows[-1]["L"] = best_topic_likelihood(train, topics)
+        if seed < seeds:
+            cooling = Exponential(0.9, end=1.0, margin=0.98)
+            cold = DocumentMixture(schedule=cooling, random_state=seed, **settings).fit(train)
+            rows.append({"model": "annealed, 0.9", "seed": seed, "K": k})
+            rows[-1]["L"] = best_topic_likelihood(train, cold.components_)
+        rows[-1]["seconds"] = time.perf_counter() - begin
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=3, help="annealed runs")
+    parser.add_argument("--starts", type=int, default=10, help="EM runs")
+    options = parser.parse_args()
+    info = common.machine()
+    common.print_machine(info)
+    counts = common.counts("ap")
+    order = np.random.default_rng(common.SEED).permutation(counts.n_rows)
+    train = counts.take_rows(np.sort(order[:2022]))
+    rows, table, targets = [], [], []
+    for k in TOPICS:
+        found = measure(train, k, options.seeds, options.starts)
+        rows += found
+        likelihoods: dict[str, list[float]] = {}
+        for row in found:
+            likelihoods.setdefault(row["model"], []).append(row["L"])
+        for name, values in likelihoods.items():
+            mean, sd = np.mean(values), np.std(values, ddof=1)
+            table.append(
+                {"K": k, "model": name, "runs": len(values), "mean": f"{mean:.0f}"}
+                | {"sd": f"{sd:.0f}", "best": f"{max(values):.0f}", "worst": f"{min(values):.0f}"}
+            )
+        worst = min(likelihoods["annealed, 0.9"])
+        best = max(max(v) for name, v in likelihoods.items() if name.startswith("EM"))
+        name = f"K = {k}: worst annealed - best of all EM runs, nats"
+        targets.append(common.Target(name, worst - best, low=0.0))
+        print("done: K =", k, flush=True)
+    common.print_table(table, "Sum of max_k log L at T = 1, 2,022 AP documents")
+    common.print_targets(targets)
+    early = early_stopping(train)
+    common.print_table(early, "Early stopping by held-out documents, K = 20")
+    common.write_results("document_mixture", info, rows=rows, early=early)
+
+
+def early_stopping(train: Counts) -> list[dict[str, Any]]:
+    """Held-out perplexity along the cooling, and where the default stops."""
+    model = DocumentMixture(20, random_state=0).fit(train)
+    return [
+        {"T": record.temperature, "held-out perplexity": round(record.heldout, 1)}
+        | {"distinct topics": record.n_effective}
+        | {"chosen": "<-" if record.temperature == model.temperature_ else ""}
+        for record in model.trace_
+    ]
+
+
+if __name__ == "__main__":
+    main()
