@@ -61,8 +61,7 @@ class OneSidedClustering(CountEstimator):
         P(c).
     row_weights_ : (I, K)
         Posterior of the clusters for each training row, at the temperature of the fit.
-    temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_,
-    precision_
+    temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_, precision_
         As in `AspectModel`.
 
     Examples

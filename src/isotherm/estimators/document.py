@@ -83,8 +83,7 @@ class DocumentMixture(CountEstimator):
         Psi: weights of each training row.
     cv_curve_ : Curve
         Mean score against relative temperature; only with `cv`.
-    temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_,
-    precision_
+    temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_, precision_
         As in `AspectModel`.
     """
 
