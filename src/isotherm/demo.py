@@ -63,7 +63,7 @@ def demonstrate(
     ).fit(counts)
     _say(f"Fitted {n_topics} topics in {time.perf_counter() - begin:.1f} s\n")
     _say(path_table(model) + "\n")
-    shares = label_shares(model.row_weights_, counts.row_totals, corpus.labels.tolist())
+    shares = label_shares(model.row_weights_, counts.row_totals, corpus.labels)
     _say(topic_table(model, shares) + "\n")
     topics = model.row_weights_.argmax(axis=1)
     for name, labels in (("packages", corpus.labels), ("parts of packages", corpus.sublabels)):
@@ -73,7 +73,7 @@ def demonstrate(
         model,
         out / "index.html",
         title=TITLE,
-        labels=corpus.labels.tolist(),
+        labels=corpus.labels,
         texts=corpus.texts,
         names=corpus.names,
         counts=counts,

@@ -20,6 +20,9 @@ from isotherm.estimators.base import CountEstimator
 
 __all__ = ["write_report"]
 
+# One entry per row, in whatever comes to hand.
+Entries = Sequence[Any] | Array
+
 N_WORDS, N_LIFT, N_TYPICAL = 10, 8, 3
 SNIPPET = 220
 # Labels beyond this many share one colour: nobody tells more of them apart in a narrow bar.
@@ -57,8 +60,8 @@ class Content(NamedTuple):
     """What a page is made of besides the model: mass of each row (I,), texts and labels."""
 
     mass: Array
-    names: Sequence[Any]
-    texts: Sequence[Any] | None
+    names: Entries
+    texts: Entries | None
     shares: Shares | None
     figures: list[tuple[str, str]]
 
@@ -68,9 +71,9 @@ def write_report(
     path: str | os.PathLike[str],
     *,
     title: str = "Topics",
-    labels: Sequence[Any] | None = None,
-    texts: Sequence[Any] | None = None,
-    names: Sequence[Any] | None = None,
+    labels: Entries | None = None,
+    texts: Entries | None = None,
+    names: Entries | None = None,
     counts: Counts | None = None,
 ) -> Path:
     """Path of the HTML page that was written.
@@ -117,7 +120,7 @@ def write_report(
     return _write(Path(path), _page(model, title, content))
 
 
-def label_shares(row_weights: Array, mass: Array, labels: Sequence[Any]) -> Shares:
+def label_shares(row_weights: Array, mass: Array, labels: Entries) -> Shares:
     """How the labels share each topic, by the mass (I,) of the rows that belong to it."""
     given = np.array([str(label) for label in labels])
     found, code = np.unique(given, return_inverse=True)
@@ -140,7 +143,7 @@ def typical_rows(row_weights: Array, mass: Array, n_rows: int = N_TYPICAL) -> Ar
     return np.argsort(-score, axis=0, kind="stable")[:n_rows].T
 
 
-def _check_length(what: str, values: Sequence[Any] | None, n_rows: int) -> None:
+def _check_length(what: str, values: Entries | None, n_rows: int) -> None:
     if values is not None and len(values) != n_rows:
         raise IsothermError(
             f"{what} has {len(values)} entries; the model was fitted to {n_rows} rows, "
