@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from anneal.corpora import admixture, place
 
+from anneal.corpora import admixture, place
 from isotherm import evaluate
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in

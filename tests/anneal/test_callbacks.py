@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from anneal.corpora import admixture, place
 
+from anneal.corpora import admixture, place
 from isotherm.anneal.callbacks import Callback, HeldoutRule, Log, Progress, Recorder, TimeLimit
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.schedule import Exponential

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from anneal.corpora import admixture, place
 
+from anneal.corpora import admixture, place
 from isotherm.anneal.crossval import Curve, Fold, cross_validate
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.heldout import HeldoutRows

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from anneal.corpora import admixture, place, random_state, toy
 
+from anneal.corpora import admixture, place, random_state, toy
 from isotherm import nested
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.engine import (

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from anneal.corpora import admixture, place
 
+from anneal.corpora import admixture, place
 from isotherm.anneal.engine import NO_RELAXATION, Annealer
 from isotherm.anneal.fold import SMALL, fold_in
 from isotherm.anneal.schedule import Fixed

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from anneal.corpora import admixture, place
 from scipy.special import logsumexp, softmax
 
+from anneal.corpora import admixture, place
 from isotherm.anneal.callbacks import HeldoutRule
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.heldout import HeldoutRows, HeldoutTokens, log_likelihood, smoothed_unigram

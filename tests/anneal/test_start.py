@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from anneal.corpora import admixture, matched, place, toy
 
+from anneal.corpora import admixture, matched, place, toy
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.schedule import Exponential, Fixed
 from isotherm.anneal.start import Noisy, Spectral, varimax

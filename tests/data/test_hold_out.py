@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from strategies import counts_matrices
 
 from isotherm.data.counts import Counts, as_counts
 from isotherm.data.split import _MANY_TOKENS, hold_out_rows, hold_out_tokens
+from strategies import counts_matrices
 
 Array = NDArray[Any]
 
