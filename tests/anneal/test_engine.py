@@ -162,6 +162,9 @@ def test_last_steps_are_plain() -> None:
     np.testing.assert_allclose(root[-1] / root[-2], 0.9)
     np.testing.assert_allclose(fit.state.params.x, 0.9 * root[-1])
     assert root[4] / root[3] < 0.89
+    # One plain step proves what the first small gain of a relaxed step only suggests.
+    small = -np.diff(spy.energies) <= 119e-4
+    assert np.flatnonzero(small).tolist() == [len(small) - 2, len(small) - 1]
 
 
 def test_nan_names_temperature_and_sweep() -> None:
