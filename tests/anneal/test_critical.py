@@ -333,7 +333,7 @@ def test_a_component_knows_its_own_rows_only() -> None:
 def test_symmetric_counts_hide_no_direction() -> None:
     # Lanczos starts from a fixed vector; it must not be orthogonal to the answer by symmetry.
     ring = np.eye(8) * 5 + np.roll(np.eye(8), 1, axis=1) * 3
-    for counts in (ring, ring + ring.T, np.kron(np.eye(4), np.ones((2, 2)))):
+    for counts in (ring, ring + ring.T, np.eye(4), np.kron(np.eye(4), np.ones((2, 2)))):
         t_c = first_critical(Aspect(2), place(counts))
         p = np.sqrt(np.outer(counts.sum(axis=1), counts.sum(axis=0))) / counts.sum()
         matrix = counts / counts.sum() / p - p

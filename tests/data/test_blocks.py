@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from isotherm.data import base
 from isotherm.data.base import Block, blocks_of, row_bounds
 from isotherm.data.counts import Counts
 from strategies import counts_matrices
@@ -53,22 +54,32 @@ def test_types_do_not_depend_on_the_counts(matrix: Array) -> None:
     assert block.weight.dtype == np.float64
 
 
+@pytest.mark.parametrize("slab", [1, 3, 200_000])
 @given(counts_matrices())
-def test_column_order_is_the_transpose(matrix: Array) -> None:
+def test_column_order_is_the_transpose_slab_by_slab(slab: int, matrix: Array) -> None:
     block = block_of(matrix)
-    order = block.by_column
-    values = np.empty(block.nnz)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(base, "SLAB", slab)
+        order = block.by_column
+    values, columns, rows = np.empty(block.nnz), np.empty(block.nnz, int), np.empty(block.nnz, int)
     values[order.position] = block.values
-    columns = np.empty(block.nnz, int)
     columns[order.position] = block.indices
-    rows = np.empty(block.nnz, int)
     rows[order.position] = block.row_of
-    transposed = sparse.csr_array((values, order.rows, order.indptr), shape=matrix.T.shape)
-    assert np.array_equal(transposed.toarray(), matrix.T)
+    assert np.array_equal(np.sort(order.position), np.arange(block.nnz))
     assert np.array_equal(rows, order.rows)
-    assert np.all(np.diff(columns) >= 0)
-    same_column = np.diff(columns) == 0
-    assert np.all(np.diff(rows)[same_column] > 0)  # rows in order, so sums have one order too
+    assert np.array_equal(columns, np.repeat(order.columns, np.diff(order.indptr)))
+    restored = np.zeros(matrix.shape)
+    restored[rows, columns] = values
+    assert np.array_equal(restored, matrix)
+    top = -1
+    for first, last in itertools.pairwise(order.slabs):
+        assert np.all(np.diff(order.columns[first:last]) > 0)
+        cells = slice(order.indptr[first], order.indptr[last])
+        assert rows[cells].min(initial=top + 1) > top  # slabs are runs of rows, in order
+        top = rows[cells].max(initial=top)
+    same_segment = np.diff(np.repeat(np.arange(len(order.columns)), np.diff(order.indptr))) == 0
+    assert np.all(np.diff(rows)[same_segment] > 0)  # rows in order, so sums have one order too
+    assert np.array_equal(np.diff(order.cumulative), (matrix > 0).sum(axis=0))
 
 
 @given(counts_matrices(huge=False))
@@ -129,4 +140,5 @@ def test_block_without_counts_has_zero_totals() -> None:
     block = block_of(np.array([[1, 2], [0, 0]])).take(np.array([1]))
     assert np.array_equal(block.row_totals, [0.0])
     assert np.array_equal(block.column_totals, [0.0, 0.0])
-    assert np.array_equal(block.by_column.indptr, [0, 0, 0])
+    assert np.array_equal(block.by_column.cumulative, [0, 0, 0])
+    assert np.array_equal(block.by_column.slabs, [0, 0])

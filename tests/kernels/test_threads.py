@@ -8,17 +8,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+from isotherm.data import base
 from isotherm.kernels import cpu
 from isotherm.kernels.cpu import Cpu, available_threads
+from isotherm.kernels.reference import Reference
 from kernels.cases import FUNCTIONS, Case, call, case_of, equal, uneven_block
 
 PRECISIONS = ("float32", "float64")
 
 
-@pytest.fixture(scope="module")
-def case() -> Case:
+@pytest.fixture(scope="module", params=[base.SLAB, 500], ids=["one slab", "many slabs"])
+def case(request: pytest.FixtureRequest) -> Case:
     rng = np.random.default_rng(7)
     made = case_of(uneven_block(rng), 37, rng)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(base, "SLAB", request.param)
+        assert (len(made.block.by_column.slabs) > 2) == (request.param == 500)
     # A few pairs go the way through log space in both precisions.
     made.U[::50] *= 1e-20
     made.V[::40] *= 1e-18
@@ -47,6 +52,13 @@ def test_bit_identical_for_any_pieces(
         monkeypatch.setattr(cpu, "PIECE_OF_TABLE", numbers)
         outcomes.append(call(kernels, name, case))
     assert all(equal(expected, outcome) for outcome in outcomes)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_equal_to_the_reference_for_any_slabs(case: Case, name: str) -> None:
+    expected, found = call(Reference(), name, case), call(Cpu("float64"), name, case)
+    for one, other in zip(expected, found, strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-300)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -8,8 +8,9 @@ import pytest
 from scipy import sparse
 
 from isotherm import nested
-from isotherm.anneal.engine import ADAPTIVE_RELAXATION, relax
+from isotherm.anneal.engine import ADAPTIVE_RELAXATION, Annealer, relax
 from isotherm.anneal.heldout import log_likelihood
+from isotherm.anneal.schedule import Linear
 from isotherm.anneal.start import Noisy, Spectral
 from isotherm.anneal.trace import State
 from isotherm.data.base import row_bounds
@@ -17,6 +18,7 @@ from isotherm.data.counts import Counts
 from isotherm.kernels.cpu import Cpu
 from isotherm.kernels.reference import Reference
 from models.steps import (
+    Energies,
     Local,
     begin,
     fitted,
@@ -69,6 +71,18 @@ def test_the_free_energy_of_a_relaxed_state_is_its_own(model: Any) -> None:
     relaxed = relax(model, DATA, old, new, 3.0)
     fresh = begin(model, DATA, relaxed.params.word_topic)
     assert relaxed.extra == pytest.approx(fresh.extra, rel=1e-12)
+
+
+def test_the_free_energy_of_a_shaken_state_is_its_own(model: Any) -> None:
+    heard = Energies()
+    schedule = Linear(step=0.5, start=2.0, end=1.5)
+    annealer = Annealer(schedule, noise=0.5, tol=-1.0, max_sweeps=2, callbacks=(heard,))
+    annealer.run(model, DATA, np.random.default_rng(0), state=begin(model, DATA))
+    state, _ = sweeps(model, DATA, begin(model, DATA), 2.0, 2)
+    shaken = model.perturb(state.params, np.random.default_rng(0), 0.5)
+    extra = begin(model, DATA, shaken.word_topic).extra
+    _, energy = sweep(model, DATA, State(shaken, state.rows, extra), 1.5)
+    assert heard.values[2] == pytest.approx(energy, rel=1e-12)
 
 
 def test_the_engine_settles_where_single_sweeps_do(model: Any) -> None:

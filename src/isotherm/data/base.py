@@ -14,22 +14,32 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from isotherm.data.counts import Counts
 
 Array = NDArray[Any]
 
+# Non-zeros to a slab; the sums of more slabs than this are not worth their extra additions.
+SLAB = 200_000
+MOST_SLABS = 32
+
 
 class ColumnOrder(NamedTuple):
-    """The non-zeros of a block once more, sorted by column.
+    """The non-zeros of a block once more, sorted by slab of rows and by column within a slab.
 
-    `indptr` (J + 1,), `rows` (nnz,) and `position` (nnz,): where each non-zero of the row order
-    stands in the column order.
+    A slab is a run of rows small enough for a row table to stay in a near cache while the columns
+    are summed. `slabs` (S + 1,): first segment of each slab; `columns` (G,) and `indptr` (G + 1,):
+    column and first non-zero of each segment; `rows` (nnz,); `position` (nnz,): where each non-zero
+    of the row order stands here; `cumulative` (J + 1,): non-zeros before each column, all slabs.
     """
 
+    slabs: Array
+    columns: Array
     indptr: Array
     rows: Array
     position: Array
+    cumulative: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,19 +89,41 @@ class Block:
 
     @cached_property
     def by_column(self) -> ColumnOrder:
-        """The non-zeros sorted by column (made once, on first use)."""
-        order = np.argsort(self.indices, kind="stable")
+        """The non-zeros sorted by slab and column (made once, on first use)."""
         small = np.int32 if self.nnz < 2**31 else np.int64
-        position = np.empty(self.nnz, small)
-        position[order] = np.arange(self.nnz, dtype=small)
-        indptr = np.zeros(self.n_columns + 1, np.int64)
-        np.cumsum(np.bincount(self.indices, minlength=self.n_columns), out=indptr[1:])
-        return ColumnOrder(indptr, self.row_of[order], position)
+        n_slabs = int(np.clip(self.nnz // SLAB, 1, MOST_SLABS))
+        marks = np.searchsorted(self.indptr, np.linspace(0, self.nnz, n_slabs + 1)[1:-1])
+        cuts = np.unique(np.concatenate([[0], marks, [self.n_rows]]))
+        position, rows = np.empty(self.nnz, small), np.empty(self.nnz, np.int32)
+        columns, sizes, slabs = [], [], [0]
+        for lo, hi in itertools.pairwise(cuts):
+            first, last = self.indptr[lo], self.indptr[hi]
+            turned = self._turned(lo, hi)
+            position[first:last][turned.data] = np.arange(first, last, dtype=small)
+            np.add(turned.indices, lo, out=rows[first:last], casting="unsafe")
+            counts = np.diff(turned.indptr)
+            columns.append(np.flatnonzero(counts).astype(np.int32))
+            sizes.append(counts[columns[-1]])
+            slabs.append(slabs[-1] + len(columns[-1]))
+        indptr = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
+        filled = np.bincount(self.indices, minlength=self.n_columns)
+        cumulative = np.concatenate([[0], np.cumsum(filled)])
+        return ColumnOrder(
+            np.array(slabs), np.concatenate(columns), indptr, rows, position, cumulative
+        )
+
+    def _turned(self, lo: int, hi: int) -> Any:
+        """Rows lo..hi by column, each non-zero holding its number among them."""
+        first, last = self.indptr[lo], self.indptr[hi]
+        small = np.int32 if last - first < 2**31 else np.int64
+        indptr = (self.indptr[lo : hi + 1] - first).astype(small)
+        parts = (np.arange(last - first, dtype=small), self.indices[first:last], indptr)
+        return sparse.csr_array(parts, shape=(hi - lo, self.n_columns)).tocsc()
 
     @cached_property
     def weighted_by_column(self) -> Array:
-        """Weighted counts in column order, (nnz,)."""
-        heavy = self.weight.astype(self.values.dtype)[self.row_of]
+        """Weighted counts in the order of `by_column`, (nnz,)."""
+        heavy = np.repeat(self.weight.astype(self.values.dtype), np.diff(self.indptr))
         heavy *= self.values
         ordered = np.empty_like(heavy)
         ordered[self.by_column.position] = heavy

@@ -134,34 +134,61 @@ def pair_rows(indptr, indices, values, weight, position, U, V, tiny, sums, ratio
     return underflows
 
 
+@njit(nogil=True, cache=True)
+def _first_segment(columns, lo, hi, column):
+    """First of the segments lo..hi (sorted) whose column is not below the given one."""
+    while lo < hi:
+        middle = (lo + hi) // 2
+        if columns[middle] < column:
+            lo = middle + 1
+        else:
+            hi = middle
+    return lo
+
+
 @njit(nogil=True, cache=True, fastmath=FAST)
-def column_sums(indptr, rows, values, U, sums, lo, hi):
-    """`sums[j] = sum of values * U[row]` over the non-zeros of column j, added up in float64."""
+def column_sums(slabs, columns, indptr, rows, values, U, sums, lo, hi):
+    """`sums[j] = sum of values * U[row]` over the non-zeros of column j, slab by slab.
+
+    Within a slab long sums are added up in float64.
+    """
     K = U.shape[1]
     zero = U.dtype.type(0)
     acc = np.empty(K, U.dtype)
     total = np.empty(K, np.float64)
-    for j in range(lo, hi):
-        total[:] = 0.0
-        p, end = indptr[j], indptr[j + 1]
-        while p < end:
-            stop = min(p + FLUSH, end)
-            acc[:] = zero
-            while p + 4 <= stop:
-                u0, u1, u2, u3 = U[rows[p]], U[rows[p + 1]], U[rows[p + 2]], U[rows[p + 3]]
-                r0, r1, r2, r3 = values[p], values[p + 1], values[p + 2], values[p + 3]
+    sums[lo:hi] = zero
+    for slab in range(len(slabs) - 1):
+        first = _first_segment(columns, slabs[slab], slabs[slab + 1], lo)
+        last = _first_segment(columns, first, slabs[slab + 1], hi)
+        for segment in range(first, last):
+            column = sums[columns[segment]]
+            p, end = indptr[segment], indptr[segment + 1]
+            long = end - p > FLUSH
+            if long:
+                total[:] = 0.0
+            while p < end:
+                stop = min(p + FLUSH, end)
+                acc[:] = zero
+                while p + 4 <= stop:
+                    u0, u1, u2, u3 = U[rows[p]], U[rows[p + 1]], U[rows[p + 2]], U[rows[p + 3]]
+                    r0, r1, r2, r3 = values[p], values[p + 1], values[p + 2], values[p + 3]
+                    for k in range(K):
+                        acc[k] += r0 * u0[k] + r1 * u1[k] + r2 * u2[k] + r3 * u3[k]
+                    p += 4
+                while p < stop:
+                    u0, r0 = U[rows[p]], values[p]
+                    for k in range(K):
+                        acc[k] += r0 * u0[k]
+                    p += 1
+                if long:
+                    for k in range(K):
+                        total[k] += acc[k]
+            if long:
                 for k in range(K):
-                    acc[k] += r0 * u0[k] + r1 * u1[k] + r2 * u2[k] + r3 * u3[k]
-                p += 4
-            while p < stop:
-                u0, r0 = U[rows[p]], values[p]
+                    column[k] += total[k]
+            else:
                 for k in range(K):
-                    acc[k] += r0 * u0[k]
-                p += 1
-            for k in range(K):
-                total[k] += acc[k]
-        for k in range(K):
-            sums[j, k] = total[k]
+                    column[k] += acc[k]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
@@ -265,14 +292,18 @@ def pair_loo_rows(
 
 
 @njit(nogil=True, cache=True)
-def gathered_sums(indptr, entries, values, terms, sums, lo, hi):
+def gathered_sums(slabs, columns, indptr, entries, values, terms, sums, lo, hi):
     """`sums[j] = sum of values * terms[entry]` over the non-zeros of column j, in float64."""
-    for j in range(lo, hi):
-        sums[j, :] = 0.0
-        for p in range(indptr[j], indptr[j + 1]):
-            n, entry = float(values[p]), entries[p]
-            for k in range(terms.shape[1]):
-                sums[j, k] += n * terms[entry, k]
+    sums[lo:hi] = 0.0
+    for slab in range(len(slabs) - 1):
+        first = _first_segment(columns, slabs[slab], slabs[slab + 1], lo)
+        last = _first_segment(columns, first, slabs[slab + 1], hi)
+        for segment in range(first, last):
+            column = sums[columns[segment]]
+            for p in range(indptr[segment], indptr[segment + 1]):
+                n, entry = float(values[p]), entries[p]
+                for k in range(terms.shape[1]):
+                    column[k] += n * terms[entry, k]
 
 
 @njit(nogil=True, cache=True)

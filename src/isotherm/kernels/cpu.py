@@ -110,10 +110,10 @@ class Cpu:
         underflows = sum(self._run(half, self._pieces(block.indptr)))
 
         def other_half(lo: int, hi: int) -> None:
-            loops.column_sums(order.indptr, order.rows, ratio, U, columns, lo, hi)
+            loops.column_sums(*order[:4], ratio, U, columns, lo, hi)
             columns[lo:hi] *= V[lo:hi]
 
-        self._run(other_half, self._pieces(order.indptr))
+        self._run(other_half, self._pieces(order.cumulative))
         total = float(log_z.sum())
         if underflows:
             total += _redo_in_log_space(block, U, V, ratio, rows, columns)
@@ -123,14 +123,15 @@ class Cpu:
         """Posterior per row, then the column sums by the same loop as `pair`."""
         loops, K = _loops(), logs.shape[1]
         logs = np.ascontiguousarray(logs, self.dtype)
-        scores = np.empty((block.n_rows, K))
-        scores[:] = prior
+        prior = np.broadcast_to(prior, (block.n_rows, K))
         posterior = np.empty((block.n_rows, K), self.dtype)
         log_z = np.empty(block.n_rows)
 
         def half(lo: int, hi: int) -> None:
-            loops.row_scores(block.indptr, block.indices, block.values, logs, scores, lo, hi)
-            loops.row_posteriors(scores, hard, posterior, log_z, lo, hi)
+            # The scores, in double precision, are held for this piece only.
+            scores, rows = np.array(prior[lo:hi], np.float64, order="C"), block.indptr[lo : hi + 1]
+            loops.row_scores(rows, block.indices, block.values, logs, scores, 0, hi - lo)
+            loops.row_posteriors(scores, hard, posterior[lo:hi], log_z[lo:hi], 0, hi - lo)
 
         self._run(half, self._pieces(block.indptr))
         columns = np.empty((block.n_columns, K), self.dtype)
@@ -185,10 +186,10 @@ class Cpu:
             )  # fmt: skip
 
         def other_half(lo: int, hi: int) -> None:
-            loops.gathered_sums(order.indptr, entries, heavy, posterior, column_sums, lo, hi)
+            loops.gathered_sums(*order[:3], entries, heavy, posterior, column_sums, lo, hi)
 
         self._run(half, self._pieces(block.indptr))
-        self._run(other_half, self._pieces(order.indptr))
+        self._run(other_half, self._pieces(order.cumulative))
         return LeaveOneOut(posterior, row_sums, column_sums)
 
     def row_loo(
@@ -217,9 +218,9 @@ class Cpu:
         loops, order, heavy = _loops(), block.by_column, block.weighted_by_column
 
         def piece(lo: int, hi: int) -> None:
-            loops.column_sums(order.indptr, order.rows, heavy, U, out, lo, hi)
+            loops.column_sums(*order[:4], heavy, U, out, lo, hi)
 
-        self._run(piece, self._pieces(order.indptr))
+        self._run(piece, self._pieces(order.cumulative))
 
     def _pieces(self, indptr: Array) -> Array:
         """Bounds of pieces with about equal numbers of non-zeros."""
