@@ -14,10 +14,12 @@ from isotherm import (
     Counts,
     DocumentMixture,
     Exponential,
+    Fixed,
     OneSidedClustering,
     Recorder,
     TimeLimit,
 )
+from isotherm.anneal.engine import Annealer
 from isotherm.anneal.trace import Fit
 from isotherm.data.split import hold_out_tokens
 
@@ -210,6 +212,25 @@ def test_interrupted_fit_is_a_fit_with_a_warning(kind: Any, fraction: float) -> 
     assert len(model.trace_) == 3
     assert model.temperature_ in [record.temperature for record in model.trace_]
     assert model.transform(X).shape == (90, 3)
+
+
+def test_interrupt_while_settling_on_all_counts_keeps_the_fit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settle = Annealer._settle
+
+    def interrupted(self: Annealer, *given: Any) -> Any:
+        if isinstance(self.schedule, Fixed) and self.max_sweeps > 1:
+            raise KeyboardInterrupt
+        return settle(self, *given)
+
+    monkeypatch.setattr(Annealer, "_settle", interrupted)
+    model = AspectModel(3, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="fit was interrupted"):
+        model.fit(X)
+    assert model.temperature_ in [record.temperature for record in model.trace_]
+    np.testing.assert_allclose(model.row_weights_.sum(axis=1), 1.0)
+    assert model.outcome_.startswith("interrupted")
 
 
 class InterruptAtOnce(Callback):

@@ -265,12 +265,23 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _finished(
         self, annealer: Annealer, plan: Plan, cooled: Fit, rng: np.random.Generator
     ) -> Fit:
-        """The chosen state, settled on all counts at the chosen temperature."""
+        """The chosen state, settled on all counts at the chosen temperature.
+
+        After an interrupt a single sweep is all that is done: it gives every row its weights.
+        """
         if plan.data is plan.full:
             return cooled
         state = state_of(cooled.model, plan.full, cooled.state.params)
         end = dataclasses.replace(annealer, schedule=Fixed(cooled.temperature), callbacks=())
-        return end.run(cooled.model, plan.full, rng, state=state)
+        if cooled.outcome is not Outcome.INTERRUPTED:
+            try:
+                return end.run(cooled.model, plan.full, rng, state=state)
+            except KeyboardInterrupt:
+                log.warning("interrupted while settling on all counts")
+        short = dataclasses.replace(end, max_sweeps=1).run(
+            cooled.model, plan.full, rng, state=state
+        )
+        return dataclasses.replace(short, outcome=Outcome.INTERRUPTED)
 
     def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
         weight, table = fit.model.components(fit.state.params)
@@ -283,7 +294,8 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.temperature_ = fit.temperature
         self.first_critical_ = cooled.first_critical
         self.trace_: tuple[Record, ...] = cooled.trace
-        self.outcome_ = cooled.outcome.value
+        interrupted = Outcome.INTERRUPTED in (cooled.outcome, fit.outcome)
+        self.outcome_ = (Outcome.INTERRUPTED if interrupted else cooled.outcome).value
         self.free_energy_ = fit.trace[-1].free_energy
         self.n_iter_ = cooled.n_sweeps + (0 if fit is cooled else fit.n_sweeps)
         self.n_distinct_ = len(distinct_components(weight, table))

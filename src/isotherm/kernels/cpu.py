@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # A pair whose z falls below this is redone in log space; n / z stays finite for n up to 1e12.
 TINY = {np.dtype(np.float32): 1e-26, np.dtype(np.float64): 1e-290}
 PIECES_PER_THREAD = 4
-PIECE_OF_TABLE = 1 << 15
+PIECE_OF_TABLE = 1 << 17
 # So many numbers of an (nnz, K) array exist at a time where pairs are redone in log space.
 REDONE_AT_ONCE = 1 << 16
 

@@ -129,9 +129,8 @@ def normalized(table: Array) -> Array:
     return np.asarray(table / np.where(total > 0, total, 1.0).astype(table.dtype))
 
 
-def distributions(sums: Array, last: Array) -> Array:
-    """P(y|k) from sums (J, K); a dead component keeps its last distribution (J, K)."""
-    mass = sums.sum(axis=0, dtype=np.float64)
+def distributions(sums: Array, mass: Array, last: Array) -> Array:
+    """P(y|k) from sums (J, K) of total (K,); a dead component keeps its last distribution."""
     alive = mass > DEAD * mass.sum()
     inverse = 1.0 / np.where(alive, mass, 1.0)
     table = np.asarray(sums * inverse.astype(sums.dtype), last.dtype)

@@ -164,13 +164,12 @@ def word_distributions(
     """
     marginal = stats.word.sum(axis=1, dtype=np.float64)
     marginal /= marginal.sum()
-    sums = stats.word
+    sums, tokens = stats.word, stats.word.sum(axis=0, dtype=np.float64)
     if pseudo_count:
         sums = sums + (pseudo_count * marginal[:, None]).astype(sums.dtype)
-    table = distributions(sums, params.word_topic)
+    table = distributions(sums, tokens + pseudo_count, params.word_topic)
     energy = pseudo_energy(table, marginal, pseudo_count)
-    weight = stats.mass / stats.mass.sum()
-    return ClusterParams(weight, stats.word.sum(axis=0, dtype=np.float64), table), energy
+    return ClusterParams(stats.mass / stats.mass.sum(), tokens, table), energy
 
 
 def pseudo_energy(table: Array, marginal: Array, pseudo_count: float) -> float:
