@@ -20,6 +20,7 @@ from isotherm.models.base import (
     distributions,
     floored,
     jitter,
+    mass_of,
     on_pattern,
 )
 
@@ -92,7 +93,7 @@ class Aspect:
 
     def maximize(self, stats: AspectStats, params: AspectParams) -> tuple[AspectParams, float]:
         """P(a) = N_a / N, P(y|a) = N_ya / N_a (eqs. 6-8); P(x|a) follows from row_mass."""
-        mass = stats.word.sum(axis=0, dtype=np.float64)
+        mass = mass_of(stats.word)
         table = distributions(stats.word, mass, params.word_topic)
         return AspectParams(mass / mass.sum(), mass, table), 0.0
 

@@ -21,6 +21,7 @@ from isotherm.models.base import (
     distributions,
     floored,
     jitter,
+    mass_of,
     on_pattern,
     unigram,
 )
@@ -164,7 +165,7 @@ def word_distributions(
     """
     marginal = stats.word.sum(axis=1, dtype=np.float64)
     marginal /= marginal.sum()
-    sums, tokens = stats.word, stats.word.sum(axis=0, dtype=np.float64)
+    sums, tokens = stats.word, mass_of(stats.word)
     if pseudo_count:
         sums = sums + (pseudo_count * marginal[:, None]).astype(sums.dtype)
     table = distributions(sums, tokens + pseudo_count, params.word_topic)
