@@ -27,8 +27,24 @@ TOPICS = (10, 20, 50, 100)
 
 def best_topic_likelihood(train: Counts, topics: Any) -> float:
     """Sum over documents of max_k log L_ik, topics (K, J)."""
-    logs = np.log(np.maximum(topics.T, 1e-300))
+    # In float64: 1e-300 is zero in single precision.
+    logs = np.log(np.maximum(np.asarray(topics, np.float64).T, 1e-300))
     return float((train.matrix.astype(np.float64) @ logs).max(axis=1).sum())
+
+
+def annealed(train: Counts, k: int, seed: int) -> Any:
+    """Topics (K, J) cooled to T = 1 from just below the first critical temperature."""
+    cooling = Exponential(0.9, end=1.0, margin=0.98)
+    model = DocumentMixture(k, schedule=cooling, validation_fraction=0.0, random_state=seed)
+    return model.fit(train).components_
+
+
+def em_from_noise(train: Counts, k: int, seed: int) -> Any:
+    """Topics (K, J) of EM at T = 1 begun from random topics."""
+    model = DocumentMixture(
+        k, schedule=Fixed(1.0), start=Noisy(1.0), validation_fraction=0.0, random_state=seed
+    )
+    return model.fit(train).components_
 
 
 def em_from_documents(train: Counts, k: int, seed: int) -> Any:
@@ -46,25 +62,20 @@ def em_from_documents(train: Counts, k: int, seed: int) -> Any:
 
 
 def measure(train: Counts, k: int, seeds: int, starts: int) -> list[dict[str, Any]]:
-    settings = {"validation_fraction": 0.0, "n_components": k}
+    """Rows of the results: every model with each of its seeds, and what each fit took."""
+    runs = {
+        "EM, random topics": (em_from_noise, starts),
+        "EM, documents as seeds": (em_from_documents, starts),
+        "annealed, 0.9": (annealed, seeds),
+    }
     rows = []
-    for seed in range(max(seeds, starts)):
-        begin = time.perf_counter()
-        if seed < starts:
-            plain = DocumentMixture(
-                schedule=Fixed(1.0), start=Noisy(1.0), random_state=seed, **settings
-            ).fit(train)
-            rows.append({"model": "EM, random topics", "seed": seed, "K": k})
-            rows[-1]["L"] = best_topic_likelihood(train, plain.components_)
-            topics = em_from_documents(train, k, seed)
-            rows.append({"model": "EM, documents as seeds", "seed": seed, "K": k})
-            rows[-1]["L"] = best_topic_likelihood(train, topics)
-        if seed < seeds:
-            cooling = Exponential(0.9, end=1.0, margin=0.98)
-            cold = DocumentMixture(schedule=cooling, random_state=seed, **settings).fit(train)
-            rows.append({"model": "annealed, 0.9", "seed": seed, "K": k})
-            rows[-1]["L"] = best_topic_likelihood(train, cold.components_)
-        rows[-1]["seconds"] = time.perf_counter() - begin
+    for name, (fit, times) in runs.items():
+        for seed in range(times):
+            begin = time.perf_counter()
+            topics = fit(train, k, seed)
+            seconds = time.perf_counter() - begin
+            likelihood = best_topic_likelihood(train, topics)
+            rows.append({"model": name, "seed": seed, "K": k, "L": likelihood, "seconds": seconds})
     return rows
 
 
@@ -83,13 +94,16 @@ def main() -> None:
         found = measure(train, k, options.seeds, options.starts)
         rows += found
         likelihoods: dict[str, list[float]] = {}
+        seconds: dict[str, list[float]] = {}
         for row in found:
             likelihoods.setdefault(row["model"], []).append(row["L"])
+            seconds.setdefault(row["model"], []).append(row["seconds"])
         for name, values in likelihoods.items():
             mean, sd = np.mean(values), np.std(values, ddof=1)
             table.append(
                 {"K": k, "model": name, "runs": len(values), "mean": f"{mean:.0f}"}
                 | {"sd": f"{sd:.0f}", "best": f"{max(values):.0f}", "worst": f"{min(values):.0f}"}
+                | {"seconds": float(np.mean(seconds[name]))}
             )
         worst = min(likelihoods["annealed, 0.9"])
         best = max(max(v) for name, v in likelihoods.items() if name.startswith("EM"))

@@ -2,7 +2,8 @@
 
 Both are fitted to 90 % of the tokens with ten seeds. Spread: standard deviation over seeds of the
 training free energy at T = 1, where both minimise the same objective. Quality: perplexity of the
-other 10 % of the tokens, for the annealed model stopped by its own validation tokens.
+other 10 % of the tokens, for the annealed model stopped by its own validation tokens. The two that
+end at T = 1 settle to the same tolerance.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ SPREAD_TARGET = 0.2
 
 def variants(k: int, seed: int) -> dict[str, AspectModel]:
     """What is compared: EM, the same cooling to T = 1, and the default."""
-    cold = {"validation_fraction": 0.0, "random_state": seed, "n_components": k}
+    cold = {"validation_fraction": 0.0, "random_state": seed, "n_components": k, "tol": 1e-5}
     return {
         "plain EM, random start": AspectModel(
             schedule=Fixed(1.0), start=Noisy(1.0), over_relax=False, max_iter=300, **cold
