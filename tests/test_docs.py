@@ -15,10 +15,15 @@ from isotherm.models.base import Model
 ROOT = Path(__file__).parents[1]
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    ROOT / "benchmarks" / "README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
@@ -52,7 +57,7 @@ def test_second_example_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.M
     assert sorted(p.name for p in tmp_path.iterdir()) == ["path.svg", "report.html"]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
     broken = []
@@ -85,9 +90,18 @@ def test_contracts_are_described_in_full(contract: type) -> None:
     assert [n for n in names if n not in undescribed and not re.search(rf"\b{n}\b", text)] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_code_that_is_named_exists(page: Path) -> None:
     """Names in code style that look like paths of the repository."""
     text = page.read_text(encoding="utf-8")
     named = re.findall(r"`((?:src|tests|benchmarks|docs)/[\w./-]*)`", text)
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_every_benchmark_is_listed() -> None:
+    folder = ROOT / "benchmarks"
+    scripts = {path.name for path in folder.glob("*.py") if not path.name.startswith("_")}
+    listed = re.findall(
+        r"^\| `(\w+\.py)` \|", (folder / "README.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert sorted(listed) == sorted(scripts)
