@@ -71,6 +71,8 @@ def test_heldout_rule_patience_and_slack() -> None:
 def test_time_limit() -> None:
     clock = Clock()
     rule = TimeLimit(60.0, clock)
+    clock.now += 1000.0  # made long before the run
+    rule.on_begin()
     clock.now += 60.0
     assert not rule.on_temperature(fit_of(1.0))
     clock.now += 0.1
@@ -101,7 +103,9 @@ def test_recorder_keeps_what_it_is_told() -> None:
 
 def bar(stream: io.StringIO, **settings: Any) -> tuple[Progress, Clock]:
     clock = Clock()
-    return Progress(stream, clock=clock, **settings), clock
+    progress = Progress(stream, clock=clock, **settings)
+    progress.on_begin()
+    return progress, clock
 
 
 def test_progress_rewrites_one_line_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,6 +175,7 @@ def test_log_writes_a_line_per_temperature(caplog: pytest.LogCaptureFixture) -> 
 
 def test_plain_callback_does_nothing() -> None:
     callback = Callback()
+    callback.on_begin()
     callback.on_sweep(1.0, 1, 0.0)
     callback.on_end()
     assert callback.on_temperature(fit_of(1.0)) is False

@@ -16,7 +16,10 @@ log = logging.getLogger("isotherm")
 
 
 class Callback:
-    """Base of callbacks; both hooks do nothing until they are overridden."""
+    """Base of callbacks; the hooks do nothing until they are overridden."""
+
+    def on_begin(self) -> None:
+        """Before the run."""
 
     def on_sweep(self, temperature: float, sweep: int, free_energy: float) -> None:
         """After every sweep."""
@@ -53,14 +56,14 @@ class HeldoutRule(Callback):
 
 @dataclass
 class TimeLimit(Callback):
-    """Stop after the first temperature that ends past so many seconds."""
+    """Stop after the first temperature that ends so many seconds into a run."""
 
     seconds: float
     clock: Callable[[], float] = time.monotonic
-    begin: float = field(init=False)
+    begin: float = field(init=False, default=0.0)
 
-    def __post_init__(self) -> None:
-        """The clock starts when the limit is made."""
+    def on_begin(self) -> None:
+        """Start the clock."""
         self.begin = self.clock()
 
     def on_temperature(self, fit: Fit) -> bool:
@@ -85,28 +88,33 @@ class Recorder(Callback):
 class Progress(Callback):
     """One line on a terminal that is rewritten as the run goes on; appears after `delay` seconds.
 
-    On anything but a terminal, one plain line per temperature.
+    On anything but a terminal, one plain line per temperature. The stream is stderr by default.
     """
 
-    stream: TextIO = field(default_factory=lambda: sys.stderr)
+    stream: TextIO | None = None
     delay: float = 2.0
     clock: Callable[[], float] = time.monotonic
-    begin: float = field(init=False)
+    begin: float = field(init=False, default=0.0)
     last: float = field(init=False, default=0.0)
     n_sweeps: int = field(init=False, default=0)
     tail: str = field(init=False, default="")
     shown: bool = field(init=False, default=False)
     width: int = field(init=False, default=0)
 
-    def __post_init__(self) -> None:
-        """The clock starts when the bar is made."""
-        self.begin = self.clock()
+    def on_begin(self) -> None:
+        """Start the clock."""
+        self.begin, self.n_sweeps, self.tail = self.clock(), 0, ""
+
+    @property
+    def _out(self) -> TextIO:
+        # Looked up when it is needed: an open file could not be copied with the estimator.
+        return sys.stderr if self.stream is None else self.stream
 
     def on_sweep(self, temperature: float, sweep: int, free_energy: float) -> None:
         """Redraw at most ten times a second."""
         self.n_sweeps += 1
         now = self.clock()
-        if self.stream.isatty() and now - self.begin > self.delay and now - self.last > 0.1:
+        if self._out.isatty() and now - self.begin > self.delay and now - self.last > 0.1:
             self.last, self.shown = now, True
             text = (
                 f"annealing  T {temperature:.4g}  sweep {sweep}  F {free_energy:.8g}{self.tail}"
@@ -114,22 +122,22 @@ class Progress(Callback):
             )
             # One column less than the terminal has, or the line would wrap and not be rewritten.
             self.width = shutil.get_terminal_size().columns - 1
-            self.stream.write("\r" + text[: self.width].ljust(self.width))
-            self.stream.flush()
+            self._out.write("\r" + text[: self.width].ljust(self.width))
+            self._out.flush()
 
     def on_temperature(self, fit: Fit) -> bool:
         """Keep the newest figures for the line; print them where there is no terminal."""
         self.tail = "  " + _figures(fit.trace[-1])
-        if not self.stream.isatty() and self.clock() - self.begin > self.delay:
+        if not self._out.isatty() and self.clock() - self.begin > self.delay:
             record = fit.trace[-1]
-            self.stream.write(f"annealing  T {record.temperature:.4g}{self.tail}\n")
+            self._out.write(f"annealing  T {record.temperature:.4g}{self.tail}\n")
         return False
 
     def on_end(self) -> None:
         """Clear the line."""
         if self.shown:
-            self.stream.write("\r" + " " * self.width + "\r")
-            self.stream.flush()
+            self._out.write("\r" + " " * self.width + "\r")
+            self._out.flush()
 
 
 @dataclass(frozen=True)

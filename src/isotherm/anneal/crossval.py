@@ -14,7 +14,7 @@ import numpy as np
 
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.heldout import Heldout
-from isotherm.anneal.trace import Record
+from isotherm.anneal.trace import Outcome, Record
 from isotherm.data.base import Array, Data
 from isotherm.errors import IsothermError
 from isotherm.models.base import Model
@@ -58,6 +58,8 @@ def cross_validate(
     curves = []
     for number, fold in enumerate(folds):
         fit = annealer.run(model, fold.data, rng(), heldout=fold.heldout)
+        if fit.outcome is Outcome.INTERRUPTED:
+            raise KeyboardInterrupt
         if not np.isfinite(fit.first_critical):
             raise IsothermError(
                 "the schedule has a fixed start; cross-validation compares folds relative to their "

@@ -128,8 +128,10 @@ class Annealer:
         Fit
         """
         watch = _Best(model, data, heldout)
-        begin = state or self.start.state(model, data, rng)
+        for callback in self.callbacks:
+            callback.on_begin()
         try:
+            begin = self.start.state(model, data, rng) if state is None else state
             return self._cool(model, data, rng, begin, watch)
         finally:
             for callback in self.callbacks:
@@ -147,6 +149,8 @@ class Annealer:
                 first = first_critical(model, data)
                 return np.array([first])
             record = fit.trace[-1]
+            if record.critical:
+                return np.array(record.critical)
             found = critical_temperatures(model, data, state, record.temperature)
             noted = replace(record, critical=tuple(found.tolist()))
             fit = replace(fit, trace=(*fit.trace[:-1], noted))
@@ -169,13 +173,13 @@ class Annealer:
                 record = self._record(model, data, settled, temperature, watch, clock)
                 best = watch.best or (state, temperature)
                 fit = Fit(model, *best, (*fit.trace, record), Outcome.STOPPED, first)
+                if self.record_critical:
+                    critical()
                 # Every callback hears of every temperature before any of them stops the run.
                 answers = [callback.on_temperature(fit) for callback in self.callbacks]
                 if any(answers):
                     return fit
                 fit = replace(fit, outcome=Outcome.FINISHED)
-                if self.record_critical:
-                    critical()
         except KeyboardInterrupt:
             if not fit.trace:
                 raise

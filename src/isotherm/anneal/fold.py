@@ -17,6 +17,7 @@ from isotherm.models.base import Model
 
 # Blocks of fewer rows than this are not worth cutting down.
 SMALL = 64
+FOLD_TOL, FOLD_SWEEPS = 1e-4, 100
 
 
 def fold_in(
@@ -25,8 +26,8 @@ def fold_in(
     data: Data,
     temperature: float,
     *,
-    tol: float = 1e-4,
-    max_sweeps: int = 100,
+    tol: float = FOLD_TOL,
+    max_sweeps: int = FOLD_SWEEPS,
 ) -> RowsHandle:
     """Row states of every row of `data` under fixed parameters.
 
@@ -40,11 +41,11 @@ def fold_in(
         A row is done when no entry moves by more than tol times the row's sum.
     max_sweeps : int
     """
-    rows, _, _ = data.sweep(_fold, data.no_rows, model, params, temperature, tol, max_sweeps)
+    rows, _, _ = data.sweep(fold_block, data.no_rows, model, params, temperature, tol, max_sweeps)
     return rows
 
 
-def _fold(
+def fold_block(
     k: Kernels,
     block: Block,
     rows: Any,

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from isotherm.anneal.fold import FOLD_SWEEPS, FOLD_TOL, fold_block
 from isotherm.anneal.trace import State
 from isotherm.data.base import Array, Block, Data, Expected, Summary
 from isotherm.kernels.base import Kernels
@@ -53,7 +54,7 @@ def log_likelihood(
 
 @dataclass(frozen=True)
 class HeldoutTokens:
-    """Perplexity of held-out tokens of the training rows (spec: exp(-sum m log P(y|x) / sum m)).
+    """Perplexity of held-out tokens of the training rows exp(-sum m log P(y|x) / sum m).
 
     Parameters
     ----------
@@ -87,20 +88,33 @@ class HeldoutRows:
         The weights a and b of the thesis (eq. 4.14), applied per token.
     density : {"prior", "fold-in", "best"}
         Mean training weights, weights folded in at the current temperature, or the best topic.
+    per_token : bool
+        False weighs the parts by their numbers of tokens, as the thesis's raw sums do.
     """
 
     held: Data
     train_weight: float = 0.0
     test_weight: float = 1.0
     density: str = "prior"
+    per_token: bool = True
 
     def score(self, model: Model, state: State, data: Data, temperature: float) -> float:
         """Total perplexity; infinite where an unseen row is impossible."""
-        score = self.test_weight * self.log_density(model, state.params, temperature)
+        score, share = 0.0, self._shares(data)
+        if self.test_weight:
+            density = self.log_density(model, state.params, temperature)
+            score += self.test_weight * share * density
         if self.train_weight:
             _, stats, train = data.sweep(_own_density, state.rows, model, state.params)
-            score += self.train_weight * train / float(stats.tokens)
+            score += self.train_weight * (2.0 - share) * train / float(stats.tokens)
         return float(np.exp(-score)) if np.isfinite(score) else float("inf")
+
+    def _shares(self, data: Data) -> float:
+        """Weight of the held-out part: 1 per token, or by its share of all tokens (sum 2)."""
+        if self.per_token:
+            return 1.0
+        held = self.held.summary.total
+        return 2.0 * held / (held + data.summary.total)
 
     def log_density(self, model: Model, params: Any, temperature: float) -> float:
         """Log density per token of the held-out rows; minus infinity where one is impossible."""
@@ -168,8 +182,7 @@ def _folded_density(
     temperature: float,
 ) -> Expected:
     """Sum of log sum_k psi_ik L_ik with psi folded in at the current temperature."""
-    first = model.start(params, block, k)
-    folded = model.expect(params, first, block, temperature, k).rows
+    folded = fold_block(k, block, (), model, params, temperature, FOLD_TOL, FOLD_SWEEPS).rows
     return _own_density(k, block, folded, model, params)
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from isotherm.data.base import Array, RowsHandle
+from isotherm.models.base import DEAD
 
 
 class State(NamedTuple):
@@ -97,16 +98,22 @@ class Fit:
 def distinct_components(weight: Array, table: Array, threshold: float = 0.02) -> Array:
     """Indices of components that differ from every earlier one of them.
 
-    Two components coincide when the Hellinger distance of their distributions (J, K) is at most
-    half the threshold (so that their L1 distance is about the threshold or less). Dead components
-    (weight zero) do not count.
+    Two components are one when the L1 distance of their distributions (J, K) is at most the
+    threshold. Dead components (weight zero) do not count.
     """
-    alive = np.flatnonzero(weight > 1e-12)
+    alive = np.flatnonzero(weight > DEAD)
     root = np.sqrt(table[:, alive].astype(np.float32))
     root /= np.linalg.norm(root, axis=0)
-    distance = np.sqrt(np.maximum(1.0 - root.T @ root, 0.0))
+    # The Hellinger distance H costs one product of tables and bounds the other on both sides,
+    # 2 H^2 <= L1 <= sqrt(8) H: most pairs need no more than that.
+    hellinger = np.sqrt(np.maximum(1.0 - root.T @ root, 0.0))
     leaders: list[int] = []
     for c in range(len(alive)):
-        if all(distance[c, leader] > threshold / 2 for leader in leaders):
+        near = [leader for leader in leaders if 2.0 * hellinger[c, leader] ** 2 <= threshold]
+        if not any(
+            np.sqrt(8.0) * hellinger[c, leader] <= threshold
+            or np.abs(table[:, alive[c]] - table[:, alive[leader]]).sum() <= threshold
+            for leader in near
+        ):
             leaders.append(c)
     return np.asarray(alive[leaders])

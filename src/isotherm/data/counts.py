@@ -215,6 +215,14 @@ class Counts:
         """Whether every count is a whole number."""
         return bool(np.all(self.matrix.data == np.floor(self.matrix.data)))
 
+    def __len__(self) -> int:
+        """Number of rows."""
+        return self.n_rows
+
+    def __getitem__(self, rows: Any) -> "Counts":
+        """Counts of the given rows: an index array, a mask or a slice, as model selection does."""
+        return self.take_rows(np.atleast_1d(np.arange(self.n_rows)[rows]))
+
     def take_rows(self, index: Any) -> "Counts":
         """Counts of the chosen rows in the chosen order; their total may be 0.
 

@@ -25,7 +25,7 @@ __all__ = [
 RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None
 
 # A cell with more tokens than this is shared out in proportion, not token by token.
-_MANY_TOKENS = 1000
+_MANY_TOKENS = 64
 # Beyond this, float64 skips whole numbers, and parts would not add up.
 _LARGEST_COUNT = 2.0**53
 

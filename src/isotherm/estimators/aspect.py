@@ -49,7 +49,10 @@ class AspectModel(CountEstimator):
     max_iter : int
         Most sweeps over the data at one temperature.
     over_relax : bool
-        Over-relaxed EM with an adaptive factor and a safeguard.
+        Over-relaxed EM with an adaptive factor (at most 3) and a safeguard.
+    record_critical : bool
+        Note the critical temperatures of all components in every record of `trace_` (an
+        eigen-solve for each).
     callbacks : sequence of Callback
     precision : {"auto", "float32", "float64"}
         Type of the tables; "auto" is float32 except for small problems.
@@ -74,15 +77,15 @@ class AspectModel(CountEstimator):
     temperature_ : float
         Temperature of the fit.
     first_critical_ : float
-        Temperature of the first transition.
+        Temperature of the first transition; NaN where the schedule did not need it.
     trace_ : tuple of Record
         One record per temperature of the cooling.
     outcome_ : str
     free_energy_ : float
     n_iter_ : int
         Sweeps in all.
-    n_distinct_ : int
-        Number of different components.
+    n_alive_, n_distinct_ : int
+        Number of components with any weight, and of different ones.
     precision_ : {"float32", "float64"}
         Type of the tables, also when new rows are folded in.
     n_features_in_, feature_names_in_
@@ -109,6 +112,7 @@ class AspectModel(CountEstimator):
         tol: float = 1e-4,
         max_iter: int = 100,
         over_relax: bool = True,
+        record_critical: bool = False,
         callbacks: Sequence[Callback] = (),
         precision: str = "auto",
         n_jobs: int | None = None,
@@ -124,6 +128,7 @@ class AspectModel(CountEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.over_relax = over_relax
+        self.record_critical = record_critical
         self.callbacks = callbacks
         self.precision = precision
         self.n_jobs = n_jobs

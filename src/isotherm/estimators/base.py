@@ -21,7 +21,7 @@ from isotherm import evaluate
 from isotherm.anneal.callbacks import Callback, HeldoutRule, Log, Progress
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
 from isotherm.anneal.fold import fold_in
-from isotherm.anneal.heldout import Heldout, HeldoutTokens, smoothed_unigram
+from isotherm.anneal.heldout import SMOOTHING, Heldout, HeldoutTokens, smoothed_unigram
 from isotherm.anneal.schedule import Fixed, Schedule
 from isotherm.anneal.start import Start, state_of
 from isotherm.anneal.trace import Fit, Outcome, Record, distinct_components
@@ -29,10 +29,10 @@ from isotherm.data.base import Array, Data
 from isotherm.data.counts import Counts, as_counts
 from isotherm.data.local import Local
 from isotherm.data.split import as_generator, hold_out_tokens
-from isotherm.errors import IsothermError
+from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.estimators import checks
 from isotherm.kernels.cpu import Cpu
-from isotherm.models.base import Model
+from isotherm.models.base import DEAD, Model
 
 log = logging.getLogger("isotherm")
 
@@ -88,6 +88,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         total = counts.total if weight is None else float(weight @ counts.row_totals)
         small = counts.nnz * self.n_components < SMALL_WORK
         auto = "float64" if small else "float32"
+        self._learn(counts, weight)
         self.precision_ = auto if self.precision == "auto" else self.precision
         model = self._model(counts.n_rows, total)
         plan = self._plan(model, counts, weight, int(rng.integers(2**31)))
@@ -99,17 +100,17 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """Weights of the components in each row, (I, K), by folding in.
 
         Every row is treated by itself, at the temperature of the fit: the result does not depend
-        on the other rows. An empty row gets the weights of the whole corpus.
+        on the other rows. An empty row says nothing: it gets what the model holds without counts.
         """
         check_is_fitted(self)
-        counts = self._counts(X, reset=False)
+        counts = self._prepared(self._counts(X, reset=False))
         data = Local.place(counts, self._kernels())
         rows = fold_in(self.model_, self.params_, data, self.temperature_)
         return np.asarray(
             self.model_.mixture(self.params_, data.gather(rows)).weights, dtype=np.float64
         )
 
-    def perplexity(self, X: Any, X_heldout: Any = None, *, smoothing: float = 1e-3) -> float:
+    def perplexity(self, X: Any, X_heldout: Any = None, *, smoothing: float = SMOOTHING) -> float:
         """Perplexity per token of held-out tokens, natural logarithm; lower is better.
 
         Without `X_heldout`, document completion: half of the tokens of every row of X (chosen by
@@ -130,8 +131,8 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def score(self, X: Any, y: Any = None) -> float:
         """Log-likelihood per token by document completion; higher is better."""
         check_is_fitted(self)
-        total, tokens = self._heldout(X, None, 1e-3)
-        return total / tokens if tokens else 0.0
+        total, tokens = self._heldout(X, None, SMOOTHING)
+        return total / tokens if tokens else float("nan")
 
     def top_words(self, n_words: int = 10, *, by: str = "probability") -> list[list[str]]:
         """Most telling columns of every component.
@@ -147,7 +148,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         checks.one_of("by", by, ("probability", "lift"))
         table = self.components_
         if by == "lift":
-            # Half a typical probability in the denominator keeps one-off columns down.
+            # An average probability in the denominator keeps one-off columns down.
             table = table / (self.unigram_ + 1.0 / len(self.unigram_))
         names = self._column_names()
         order = np.argsort(-table, axis=1, kind="stable")[:, :n_words]
@@ -182,14 +183,22 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _plan(self, model: Model, counts: Counts, weight: Array | None, seed: int) -> Plan:
         """Tokens held out of every row steer the stop (Hofmann's validation perplexity)."""
         kernels, schedule = self._kernels(), self.schedule or self._schedule()
-        full = Local.place(counts, kernels, weight=weight)
+        full = Local.place(self._prepared(counts), kernels, weight=weight)
         if self.validation_fraction:
             kept, held = hold_out_tokens(counts, self.validation_fraction, seed)
-            data = Local.place(kept, kernels, weight=weight)
+            data = Local.place(self._prepared(kept), kernels, weight=weight)
             beside = data.beside(held)
             if data.summary.total > 0 and beside.summary.total > 0:
                 return Plan(data, full, HeldoutTokens(beside), schedule)
+            self._warn_of_nothing_held_out()
         return Plan(full, full, None, schedule)
+
+    def _learn(self, counts: Counts, weight: Array | None) -> None:
+        """Remember what `_prepared` will need."""
+
+    def _prepared(self, counts: Counts) -> Counts:
+        """Counts as the model is given them."""
+        return counts
 
     # The rest --------------------------------------------------------------------------------
 
@@ -200,6 +209,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         checks.number("tol", self.tol, 0.0)
         checks.integer("max_iter", self.max_iter, 1)
         checks.flag("over_relax", self.over_relax)
+        checks.flag("record_critical", self.record_critical)
         checks.one_of("precision", self.precision, ("auto", "float32", "float64"))
         if self.n_jobs is not None and self.n_jobs != -1:
             checks.integer("n_jobs", self.n_jobs, 1)
@@ -216,11 +226,21 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             self,
             X,
             reset=reset,
-            accept_sparse="csr",
+            # Duplicates are summed by `as_counts`, in a type that cannot overflow.
+            accept_sparse=["csr", "csc", "coo", "bsr", "dia"],
             dtype="numeric",
             ensure_non_negative=True,
         )
         return as_counts(checked, allow_empty=not reset)
+
+    def _warn_of_nothing_held_out(self) -> None:
+        if self.n_components == 1:
+            return  # there is no temperature to choose
+        message = (
+            f"validation_fraction={self.validation_fraction} of so few counts holds nothing out: "
+            "cooled to the end of the schedule"
+        )
+        warnings.warn(message, IsothermWarning, stacklevel=5)
 
     def _check_names(self, X: Counts, reset: bool) -> None:
         if reset:
@@ -249,7 +269,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _annealer(self, plan: Plan) -> Annealer:
         callbacks: list[Callback] = [Log(), *self.callbacks]
-        if plan.heldout is not None:
+        if plan.heldout is not None and not plan.schedule.restarts:
             callbacks.append(HeldoutRule(self.patience))
         if self.verbose or (self.verbose is None and sys.stderr.isatty()):
             callbacks.append(Progress(delay=0.0 if self.verbose else 2.0))
@@ -259,6 +279,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             start=self.start or self._start(),
             tol=self.tol,
             max_sweeps=self.max_iter,
+            record_critical=self.record_critical,
             callbacks=callbacks,
         )
 
@@ -298,6 +319,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.outcome_ = (Outcome.INTERRUPTED if interrupted else cooled.outcome).value
         self.free_energy_ = fit.trace[-1].free_energy
         self.n_iter_ = cooled.n_sweeps + (0 if fit is cooled else fit.n_sweeps)
+        self.n_alive_ = int((weight > DEAD).sum())
         self.n_distinct_ = len(distinct_components(weight, table))
         self.unigram_ = plan.full.summary.column_totals / plan.full.summary.total
         self.background_ = smoothed_unigram(plan.full.summary)
@@ -309,6 +331,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             given, held = evaluate.completion_halves(given)
         else:
             held = self._counts(X_heldout, reset=False)
+        given = self._prepared(given)
         return evaluate.heldout_log_likelihood(
             self.model_,
             self.params_,

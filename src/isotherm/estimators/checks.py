@@ -25,6 +25,7 @@ def number(
     if (
         isinstance(value, bool)
         or not isinstance(value, Real)
+        or not np.isfinite(float(value))
         or not least <= float(value) <= most
         or (open_below and value == least)
     ):

@@ -35,7 +35,7 @@ class OneSidedClustering(CountEstimator):
         Temperatures; by default exponential cooling from below the first critical
         temperature (0.6 times it), by 7 % a step, down to 1.
     start : Start, optional
-        Where the clusters begin; `Spectral()` by default.
+        Where the clusters begin; `Spectral(size=1.0)` by default.
     validation_fraction : float
         Share of the tokens held out to choose the temperature; 0 cools to the end.
     patience : int
@@ -48,7 +48,7 @@ class OneSidedClustering(CountEstimator):
     equal_rows : bool
         Give every row the same total before clustering (distributional clustering: rows are
         compared by their distributions alone).
-    tol, max_iter, over_relax, callbacks, precision, n_jobs, random_state, verbose
+    tol, max_iter, over_relax, record_critical, callbacks, precision, n_jobs, random_state, verbose
         As in `AspectModel`.
 
     Attributes
@@ -88,6 +88,7 @@ class OneSidedClustering(CountEstimator):
         tol: float = 1e-4,
         max_iter: int = 100,
         over_relax: bool = True,
+        record_critical: bool = False,
         callbacks: Sequence[Callback] = (),
         precision: str = "auto",
         n_jobs: int | None = None,
@@ -105,6 +106,7 @@ class OneSidedClustering(CountEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.over_relax = over_relax
+        self.record_critical = record_critical
         self.callbacks = callbacks
         self.precision = precision
         self.n_jobs = n_jobs
@@ -130,16 +132,19 @@ class OneSidedClustering(CountEstimator):
         if self.pseudo_count is not None:
             checks.number("pseudo_count", self.pseudo_count, 0.0)
 
-    def _counts(self, X: Any, *, reset: bool) -> Counts:
-        counts = super()._counts(X, reset=reset)
+    def _learn(self, counts: Counts, weight: Array | None) -> None:
+        if self.equal_rows:
+            totals = counts.row_totals
+            count = (totals > 0) * (1.0 if weight is None else weight)
+            self.row_total_ = float(count @ totals / count.sum())
+
+    def _prepared(self, counts: Counts) -> Counts:
         if not self.equal_rows:
             return counts
         totals = counts.row_totals
-        if reset:
-            self.row_total_ = float(totals[totals > 0].mean())
         factor = np.divide(self.row_total_, totals, out=np.zeros_like(totals), where=totals > 0)
         scaled = sparse.csr_array(sparse.diags_array(factor) @ counts.matrix)
-        return as_counts(scaled, counts.row_ids, counts.column_names, allow_empty=not reset)
+        return as_counts(scaled, counts.row_ids, counts.column_names, allow_empty=True)
 
     def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
         super()._set_fitted(plan, fit, cooled)

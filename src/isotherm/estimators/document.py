@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from isotherm.anneal.callbacks import Callback
+from isotherm.anneal.callbacks import Callback, Log
 from isotherm.anneal.critical import first_critical
 from isotherm.anneal.crossval import Curve, Fold, cross_validate
 from isotherm.anneal.heldout import HeldoutRows
@@ -66,11 +66,14 @@ class DocumentMixture(CountEstimator):
     train_weight, test_weight : float
         Weights a and b of the total perplexity: log-likelihood per token of training and of
         held-out rows.
+    per_token : bool
+        Weigh log-likelihoods per token of either part; False adds the raw sums (eq. 4.14), which
+        leans to the larger part.
     density : {"prior", "fold-in", "best"}
         Density of an unseen row: mean training weights, weights folded in, or its best topic.
     patience : int
         Temperatures without improvement before the cooling stops.
-    tol, max_iter, over_relax, callbacks, precision, n_jobs, random_state, verbose
+    tol, max_iter, over_relax, record_critical, callbacks, precision, n_jobs, random_state, verbose
         As in `AspectModel`.
 
     Attributes
@@ -100,11 +103,13 @@ class DocumentMixture(CountEstimator):
         cv: Any = None,
         train_weight: float = 0.0,
         test_weight: float = 1.0,
+        per_token: bool = True,
         density: str = "prior",
         patience: int = 3,
         tol: float = 1e-6,
         max_iter: int = 100,
         over_relax: bool = True,
+        record_critical: bool = False,
         callbacks: Sequence[Callback] = (),
         precision: str = "auto",
         n_jobs: int | None = None,
@@ -121,11 +126,13 @@ class DocumentMixture(CountEstimator):
         self.cv = cv
         self.train_weight = train_weight
         self.test_weight = test_weight
+        self.per_token = per_token
         self.density = density
         self.patience = patience
         self.tol = tol
         self.max_iter = max_iter
         self.over_relax = over_relax
+        self.record_critical = record_critical
         self.callbacks = callbacks
         self.precision = precision
         self.n_jobs = n_jobs
@@ -157,6 +164,11 @@ class DocumentMixture(CountEstimator):
             )
         checks.number("train_weight", self.train_weight, 0.0)
         checks.number("test_weight", self.test_weight, 0.0)
+        checks.flag("per_token", self.per_token)
+        if self.train_weight == self.test_weight == 0:
+            raise IsothermError(
+                "train_weight and test_weight are both 0; the total perplexity needs one of them"
+            )
         checks.one_of("density", self.density, ("prior", "fold-in", "best"))
 
     def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
@@ -193,6 +205,8 @@ class DocumentMixture(CountEstimator):
             return plan._replace(schedule=self._cross_validated(model, plan, counts, weight, seed))
         kept, held = hold_out_rows(counts, self.validation_fraction, seed)
         fold = self._fold(counts, weight, kept, held)
+        if fold is None and self.validation_fraction:
+            self._warn_of_nothing_held_out()
         return plan if fold is None else plan._replace(data=fold.data, heldout=fold.heldout)
 
     def _cross_validated(
@@ -215,8 +229,10 @@ class DocumentMixture(CountEstimator):
                 f"cv={self.cv!r}: in no fold do training and held-out rows share a column; "
                 "use fewer folds or validation_fraction"
             )
+        # The user's callbacks are for the fit itself, not for every fold.
+        annealer = dataclasses.replace(self._annealer(plan), callbacks=(Log(),))
         self.cv_curve_: Curve = cross_validate(
-            model, self._annealer(plan), folds, lambda: np.random.default_rng(seed)
+            model, annealer, folds, lambda: np.random.default_rng(seed)
         )
         zero = model.zero_temperature
         end = zero + self.cv_curve_.best * (first_critical(model, plan.full) - zero)
@@ -235,7 +251,10 @@ class DocumentMixture(CountEstimator):
         unseen = Local.place(test, kernels, weight=weights[1])
         if not (data.summary.total > 0 and unseen.summary.total > 0):
             return None
-        return Fold(data, HeldoutRows(unseen, self.train_weight, self.test_weight, self.density))
+        heldout = HeldoutRows(
+            unseen, self.train_weight, self.test_weight, self.density, self.per_token
+        )
+        return Fold(data, heldout)
 
 
 def without_columns(counts: Counts, unknown: Array) -> Counts:

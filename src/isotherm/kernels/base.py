@@ -20,8 +20,8 @@ Array = NDArray[Any]
 class PairSums(NamedTuple):
     """Sums of a posterior per non-zero, `q(k) ~ U[i, k] V[j, k]`.
 
-    `rows` (I, K), and `columns` (J, K) in float64: weighted counts times posterior; `log_z`: sum
-    of weight x count x log z, where z = sum_k U V.
+    `rows` (I, K) and `columns` (J, K): weighted counts times posterior; `log_z`: sum of weight x
+    count x log z, where z = sum_k U V.
     """
 
     rows: Array
@@ -32,7 +32,7 @@ class PairSums(NamedTuple):
 class RowSums(NamedTuple):
     """Sums of a posterior per row, `q(k) ~ prior(k) exp(sum_j n logs[j, k])`.
 
-    `posterior` (I, K), `columns` (J, K): weighted counts times posterior, added up in float64,
+    `posterior` (I, K), `columns` (J, K): weighted counts times posterior,
     `mass` (K,) float64: weighted posterior, `log_z`: sum of weight x log normaliser.
     """
 
@@ -59,7 +59,11 @@ class Kernels(Protocol):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type of the tables; sums over many terms are float64 in every backend."""
+        """Type of the tables.
+
+        Energies and masses are float64 in every backend. Sums over many rows are added up in
+        float64 and may be handed over in the type of the tables.
+        """
         ...
 
     def prepare(self, block: Block) -> Block:

@@ -44,7 +44,7 @@ class Cpu:
     Parameters
     ----------
     precision : {"float32", "float64"}
-        Type of the tables. Sums are float64 either way.
+        Type of the tables. Energies, masses and long sums are float64 either way.
     n_threads : int, optional
         All available cores by default. The result does not depend on it.
     """

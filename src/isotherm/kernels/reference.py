@@ -1,6 +1,6 @@
 """Kernels in plain numpy, float64: slow, short, and what every other backend is held to.
 
-Materialises (nnz, K) arrays on purpose: the formulas of the specification, nothing else.
+Materialises (nnz, K) arrays on purpose: the formulas of the papers, nothing else.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from isotherm.models.base import (
     Mixture,
     distributions,
     floored,
+    held_back,
     jitter,
     mass_of,
     on_pattern,
@@ -104,7 +105,7 @@ class Aspect:
     def project(self, relaxed: AspectParams, reached: AspectParams) -> AspectParams:
         """Floors and normalises P(a) and P(y|a); row_mass is set by the engine."""
         return AspectParams(
-            floored(relaxed.weight, reached.weight),
+            held_back(relaxed.weight, reached.weight),
             reached.row_mass,
             floored(relaxed.word_topic, reached.word_topic),
         )

@@ -158,6 +158,11 @@ def floored(relaxed: Array, reached: Array) -> Array:
     return normalized(np.where(reached > 0, np.maximum(relaxed, FLOOR), 0).astype(relaxed.dtype))
 
 
+def held_back(relaxed: Array, reached: Array) -> Array:
+    """Relaxed weights (K,) that keep at least a tenth of the EM value: none is killed by a step."""
+    return normalized(np.maximum(relaxed, 0.1 * reached))
+
+
 def on_pattern(values: Array, block: Block) -> sparse.csr_array[Any]:
     """Values (nnz,) on the pattern of a block as a sparse matrix (I, J), float64."""
     shape = (block.n_rows, block.n_columns)

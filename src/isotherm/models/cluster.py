@@ -20,6 +20,7 @@ from isotherm.models.base import (
     Mixture,
     distributions,
     floored,
+    held_back,
     jitter,
     mass_of,
     on_pattern,
@@ -183,7 +184,7 @@ def pseudo_energy(table: Array, marginal: Array, pseudo_count: float) -> float:
 def project_params(relaxed: ClusterParams, reached: ClusterParams) -> ClusterParams:
     """Floors and normalises weights and distributions."""
     return ClusterParams(
-        floored(relaxed.weight, reached.weight),
+        held_back(relaxed.weight, reached.weight),
         reached.tokens,
         floored(relaxed.word_topic, reached.word_topic),
     )
