@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from isotherm.data.counts import Counts
-from isotherm.data.split import as_generator, row_folds, split_rows, split_tokens
+from isotherm.data.split import as_generator, split_rows, split_tokens
 from isotherm.errors import IsothermError
 from strategies import counts_matrices
 
@@ -102,23 +102,6 @@ def test_rows_are_partitioned(n_rows, seed):
         assert abs(len(part) - fraction * n_rows) <= 1
         assert (np.diff(part) > 0).all()
         assert part.dtype == np.intp
-
-
-@given(st.integers(2, 40), st.data())
-def test_folds_hold_every_row_once(n_rows, data):
-    n_folds = data.draw(st.integers(2, n_rows))
-    folds = row_folds(n_rows, n_folds, data.draw(SEEDS))
-    sizes = [len(fold) for fold in folds]
-    assert len(folds) == n_folds
-    assert max(sizes) - min(sizes) <= 1
-    assert_array_equal(np.sort(np.concatenate(folds)), np.arange(n_rows))
-    assert all((np.diff(fold) > 0).all() for fold in folds)
-
-
-@pytest.mark.parametrize("n_folds", [0, 1, 6])
-def test_bad_numbers_of_folds_are_refused(n_folds):
-    with pytest.raises(IsothermError, match=rf"n_folds={n_folds} for 5 rows"):
-        row_folds(5, n_folds, 0)
 
 
 @pytest.mark.parametrize("seed", [0, np.int64(7)])

@@ -62,7 +62,7 @@ BAD_SETTINGS: list[tuple[type[Any], dict[str, Any], str]] = [
         for K in (0, -2, 1.5, "3", None, True, np.nan)
     ],
     *[
-        (kind, {name: value}, f"{name}=.*number at least 0")
+        (kind, {name: value}, f"{name}=.*number of at least 0")
         for kind in ALL
         for name in ("tol", "validation_fraction")
         for value in (-0.1, np.nan, "a", None)
@@ -115,7 +115,7 @@ BAD_SETTINGS: list[tuple[type[Any], dict[str, Any], str]] = [
         for value in (-1, "x", 1.5)
     ],
     *[
-        (kind, {"pseudo_count": value}, "pseudo_count=.*number at least 0")
+        (kind, {"pseudo_count": value}, "pseudo_count=.*number of at least 0")
         for kind in (OneSidedClustering, DocumentMixture)
         for value in (-1.0, np.nan, "a")
     ],

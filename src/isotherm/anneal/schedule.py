@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -60,6 +60,8 @@ class Exponential:
     margin : float
     """
 
+    restarts: ClassVar[bool] = False
+
     rate: float = 0.93
     end: float = 1.0
     start: float | None = None
@@ -72,11 +74,6 @@ class Exponential:
             raise IsothermError(f"rate is {self.rate}; cooling needs a rate between 0 and 1")
         _check_margin(self.margin)
         _check_temperatures(self.end, self.start)
-
-    @property
-    def restarts(self) -> bool:
-        """Each temperature continues from the last."""
-        return False
 
     def next(
         self, trace: Sequence[Record], critical: Callable[[], Array], zero: float
@@ -92,6 +89,8 @@ class Exponential:
 class Linear:
     """T falls by `step` each time, from `start` (by default just below critical) to `end`."""
 
+    restarts: ClassVar[bool] = False
+
     step: float
     end: float = 1.0
     start: float | None = None
@@ -104,11 +103,6 @@ class Linear:
             raise IsothermError(f"step is {self.step}; cooling needs a step above 0")
         _check_margin(self.margin)
         _check_temperatures(self.end, self.start)
-
-    @property
-    def restarts(self) -> bool:
-        """Each temperature continues from the last."""
-        return False
 
     def next(
         self, trace: Sequence[Record], critical: Callable[[], Array], zero: float
@@ -132,6 +126,8 @@ class Adaptive:
         The factor on T - zero is kept between these two.
     """
 
+    restarts: ClassVar[bool] = False
+
     end: float = 1.0
     start: float | None = None
     smallest: float = 0.7
@@ -147,11 +143,6 @@ class Adaptive:
                 "cooling needs 0 < smallest <= largest < 1"
             )
         _check_temperatures(self.end, self.start)
-
-    @property
-    def restarts(self) -> bool:
-        """Each temperature continues from the last."""
-        return False
 
     def next(
         self, trace: Sequence[Record], critical: Callable[[], Array], zero: float
@@ -176,6 +167,8 @@ class Tempered:
     Only for runs that hold something out, from a temperature at which posteriors are soft.
     """
 
+    restarts: ClassVar[bool] = False
+
     rate: float = 0.95
     start: float = 1.0
 
@@ -185,11 +178,6 @@ class Tempered:
         if not 0 < self.rate < 1:
             raise IsothermError(f"rate is {self.rate}; heating divides by a rate between 0 and 1")
         _check_temperatures(0.0, self.start)
-
-    @property
-    def restarts(self) -> bool:
-        """Each temperature continues from the last."""
-        return False
 
     def next(
         self, trace: Sequence[Record], critical: Callable[[], Array], zero: float
@@ -217,16 +205,13 @@ class Tempered:
 class Fixed:
     """One temperature only; `Fixed(1.0)` is plain EM."""
 
+    restarts: ClassVar[bool] = False
+
     temperature: float = 1.0
 
     def __post_init__(self) -> None:
         """Refuse a negative temperature."""
         _check_temperatures(self.temperature, None)
-
-    @property
-    def restarts(self) -> bool:
-        """Nothing to restart."""
-        return False
 
     def next(
         self, trace: Sequence[Record], critical: Callable[[], Array], zero: float
@@ -239,6 +224,8 @@ class Fixed:
 class Grid:
     """Given temperatures, each from the same start."""
 
+    restarts: ClassVar[bool] = True
+
     temperatures: tuple[float, ...]
 
     def __post_init__(self) -> None:
@@ -247,11 +234,6 @@ class Grid:
             raise IsothermError("the grid of temperatures is empty; give at least one")
         for temperature in self.temperatures:
             _check_temperatures(temperature, None)
-
-    @property
-    def restarts(self) -> bool:
-        """Every temperature begins anew."""
-        return True
 
     def next(
         self, trace: Sequence[Record], critical: Callable[[], Array], zero: float

@@ -17,7 +17,6 @@ __all__ = [
     "as_generator",
     "hold_out_rows",
     "hold_out_tokens",
-    "row_folds",
     "split_rows",
     "split_tokens",
 ]
@@ -162,33 +161,6 @@ def split_rows(
                 "needs one. Use larger fractions, fewer parts or more rows."
             )
     return tuple(np.sort(part).astype(np.intp, copy=False) for part in parts)
-
-
-def row_folds(
-    n_rows: int, n_folds: int, random_state: RandomState = None
-) -> list[NDArray[np.intp]]:
-    """Row numbers to hold out in each fold, in ascending order.
-
-    Parameters
-    ----------
-    n_rows : int
-    n_folds : int
-        From 2 to `n_rows`.
-    random_state : int, Generator, RandomState or None
-
-    Returns
-    -------
-    list of ndarray of int
-        Sizes differ by at most one row; every row is in exactly one fold.
-    """
-    if not 2 <= n_folds <= n_rows:
-        raise IsothermError(
-            f"n_folds={n_folds} for {n_rows} rows; it must be from 2 to the number of rows. "
-            "Change n_folds."
-        )
-    order = as_generator(random_state).permutation(n_rows)
-    folds = np.array_split(order, n_folds)
-    return [np.sort(fold).astype(np.intp, copy=False) for fold in folds]
 
 
 def _checked(fractions: Sequence[float]) -> NDArray[np.float64]:

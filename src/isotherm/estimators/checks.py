@@ -18,20 +18,16 @@ def integer(name: str, value: Any, least: int) -> None:
         raise IsothermError(f"{name}={value!r}; it must be an integer of at least {least}")
 
 
-def number(
-    name: str, value: Any, least: float, most: float = np.inf, *, open_below: bool = False
-) -> None:
-    """Refuse anything but a number in [least, most] (or (least, most])."""
+def number(name: str, value: Any, least: float, most: float = np.inf) -> None:
+    """Refuse anything but a number in [least, most]."""
     if (
         isinstance(value, bool)
         or not isinstance(value, Real)
         or not np.isfinite(float(value))
         or not least <= float(value) <= most
-        or (open_below and value == least)
     ):
-        low = f"above {least:g}" if open_below else f"at least {least:g}"
         high = "" if most == np.inf else f" and at most {most:g}"
-        raise IsothermError(f"{name}={value!r}; it must be a number {low}{high}")
+        raise IsothermError(f"{name}={value!r}; it must be a number of at least {least:g}{high}")
 
 
 def one_of(name: str, value: Any, allowed: Sequence[Any]) -> None:

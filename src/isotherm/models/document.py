@@ -6,28 +6,18 @@ temperature T is clustering with uniform weights at T - 1: schedules cool u = T 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from isotherm.data.base import Array, Block, Expected, Summary
+from isotherm.data.base import Array, Block, Expected
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.reference import floored_log
-from isotherm.models.base import Deviation, Mixture, jitter, unigram
-from isotherm.models.cluster import (
-    ClusterParams,
-    ClusterRows,
-    ClusterStats,
-    cluster_deviation,
-    project_params,
-    pseudo_energy,
-    start_params,
-    word_distributions,
-)
+from isotherm.models.row_mixture import ClusterParams, ClusterRows, ClusterStats, RowMixture
 
 
 @dataclass(frozen=True)
-class Document:
+class Document(RowMixture):
     """Document mixture with `n_components` topics.
 
     Parameters
@@ -39,27 +29,12 @@ class Document:
         Update psi <- rho once per sweep as the thesis does, instead of solving for psi.
     """
 
-    n_components: int
-    pseudo_count: float = 0.0
     stepwise: bool = False
 
     @property
     def zero_temperature(self) -> float:
         """One: at T = 1 the model is a hard clustering."""
         return 1.0
-
-    @property
-    def rows_are_parameters(self) -> bool:
-        """The psi are weights of single rows; they are not over-relaxed."""
-        return False
-
-    def hot(self) -> Document:
-        """One topic with the pseudo-counts of all."""
-        return replace(self, n_components=1, pseudo_count=self.pseudo_count * self.n_components)
-
-    def init(self, summary: Summary, table: Array) -> ClusterParams:
-        """Equal weights."""
-        return start_params(summary, table)
 
     def start(self, params: ClusterParams, block: Block, k: Kernels) -> ClusterRows:
         """Uniform psi."""
@@ -87,44 +62,6 @@ class Document:
             mass = (block.weight * filled) @ posterior.astype(np.float64)
         stats = ClusterStats(sums.columns, mass)
         return Expected(ClusterRows(posterior), stats, -scale * sums.log_z)
-
-    def maximize(self, stats: ClusterStats, params: ClusterParams) -> tuple[ClusterParams, float]:
-        """Theta from counts and pseudo-counts; `weight` is the mean psi of documents with words."""
-        return word_distributions(stats, params, self.pseudo_count)
-
-    def prior_energy(self, params: ClusterParams, summary: Summary) -> float:
-        """Energy of the pseudo-counts."""
-        return pseudo_energy(params.word_topic, unigram(summary), self.pseudo_count)
-
-    def project(self, relaxed: ClusterParams, reached: ClusterParams) -> ClusterParams:
-        """Floors and normalises theta."""
-        return project_params(relaxed, reached)
-
-    def perturb(
-        self, params: ClusterParams, rng: np.random.Generator, noise: float
-    ) -> ClusterParams:
-        """Noise on theta."""
-        return params._replace(word_topic=jitter(params.word_topic, rng, noise))
-
-    def mixture(self, params: ClusterParams, rows: ClusterRows) -> Mixture:
-        """P(y|x) = sum_k psi_xk theta_ky."""
-        return Mixture(rows.posterior, params.word_topic)
-
-    def components(self, params: ClusterParams) -> tuple[Array, Array]:
-        """Mean psi and theta."""
-        return params.weight, params.word_topic
-
-    def deviation(
-        self,
-        params: ClusterParams,
-        rows: ClusterRows,
-        block: Block,
-        temperature: float,
-        component: int,
-        k: Kernels,
-    ) -> Deviation:
-        """Rows e = (x - n theta) / sqrt(theta), weighted by rho / n_k."""
-        return cluster_deviation(params, rows, block, component, self.pseudo_count)
 
     def critical_temperature(self, singular: float) -> float:
         """T_c = 1 + lambda."""
