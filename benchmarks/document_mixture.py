@@ -48,13 +48,13 @@ def em_from_noise(train: Counts, k: int, seed: int) -> Any:
 
 
 def em_from_documents(train: Counts, k: int, seed: int) -> Any:
-    """Topics (K, J) of EM at T = 1 begun from K smoothed documents."""
+    """Topics (K, J) of EM at T = 1 begun from K documents, each mixed with the corpus."""
     rng = np.random.default_rng(seed)
     pseudo = 0.005 * train.total / k
     chosen = train.take_rows(rng.choice(train.n_rows, k, replace=False)).matrix.toarray()
     marginal = train.column_totals / train.total
-    table = chosen.T.astype(np.float64) + pseudo * marginal[:, None]
-    table /= table.sum(axis=0)
+    # Half corpus, half document: smoothed less, the shortest document would attract all others.
+    table = 0.5 * chosen.T / chosen.sum(axis=1) + 0.5 * marginal[:, None]
     model, data = Document(k, pseudo), Local.place(train, Cpu())
     begin = state_of(model, data, model.init(data.summary, table.astype(np.float32)))
     annealer = Annealer(Fixed(1.0), relaxation=NO_RELAXATION, tol=1e-7, max_sweeps=200)

@@ -1,9 +1,11 @@
 """Critical temperatures: what is predicted is what happens."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from isotherm import nested
 from isotherm.anneal.critical import component_split, first_critical
@@ -11,6 +13,7 @@ from isotherm.anneal.engine import Annealer, critical_temperatures
 from isotherm.anneal.schedule import Fixed
 from isotherm.anneal.start import Noisy
 from isotherm.anneal.trace import State, distinct_components
+from isotherm.data.counts import Counts
 from isotherm.kernels.cpu import Cpu
 from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import Cluster
@@ -350,3 +353,10 @@ def test_toy_components_below_the_first_transition_split_later() -> None:
         found = critical_temperatures(model, data, state, temperature)
         assert len(found) == 2
         assert (found < temperature).all()
+
+
+def test_first_transition_of_the_press_corpus(shared_data: Path) -> None:
+    counts = Counts(sparse.load_npz(shared_data / "ap" / "counts.npz"))
+    data = Local.place(counts, Cpu("float64"))
+    # The mean document length, 262, is what comes out without the projection.
+    assert first_critical(Document(20), data) == pytest.approx(1 + 87.2, abs=0.05)
