@@ -7,6 +7,7 @@ I x J is ever made.
 
 from __future__ import annotations
 
+import logging
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ from isotherm.anneal.trace import State
 from isotherm.data.base import Array, Block, Data, Expected
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import Model, unigram
+
+log = logging.getLogger("isotherm")
 
 
 class _Vector(NamedTuple):
@@ -61,6 +64,7 @@ def component_split(
         try:
             values, vectors = eigsh(operator, k=1, which="LA", v0=begin, tol=1e-10)
         except ArpackNoConvergence as stalled:
+            log.warning("the eigen-solve for a critical temperature did not converge")
             values, vectors = stalled.eigenvalues, stalled.eigenvectors
             if not len(values):
                 values, vectors = np.zeros(1), begin[:, None]

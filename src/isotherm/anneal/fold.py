@@ -63,7 +63,7 @@ def fold_block(
     for _ in range(max_sweeps):
         new = model.expect(params, state, part, temperature, k).rows
         moved = _moved(state, new, tol)
-        state = nested.apply(lambda old, now: np.where(moving[:, None], now, old), state, new)  # noqa: B023
+        state = _advanced(state, new, moving)
         moving &= moved
         if not moving.any():
             break
@@ -71,9 +71,18 @@ def fold_block(
             _write(result, index, state)
             left = np.flatnonzero(moving)
             index, part, moving = index[left], part.take(left), moving[left]
-            state = nested.apply(lambda field: field[left], state)  # noqa: B023
+            state = _rows(state, left)
     _write(result, index, state)
     return Expected(result, (), 0.0)
+
+
+def _advanced(old: Any, new: Any, moving: Array) -> Any:
+    """The new state of rows that still move, the old one of rows that are done."""
+    return nested.apply(lambda before, now: np.where(moving[:, None], now, before), old, new)
+
+
+def _rows(state: Any, index: Array) -> Any:
+    return nested.apply(lambda field: field[index], state)
 
 
 def _moved(old: Any, new: Any, tol: float) -> Array:
