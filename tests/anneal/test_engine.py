@@ -81,7 +81,7 @@ class Quadratic:
         energy = np.nan if abs(x) < self.breaks_at else x**2
         return Expected(rows, params, energy)
 
-    def maximize(self, stats: Point, params: Point) -> tuple[Point, float]:
+    def maximize(self, stats: Point, params: Point, k: Any) -> tuple[Point, float]:
         return Point(self.rate * stats.x), self.extra
 
     def prior_energy(self, params: Point, summary: Summary) -> float:

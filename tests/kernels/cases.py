@@ -15,7 +15,10 @@ Array = NDArray[Any]
 
 # Around the widths of vector registers, so that every kind of remainder loop runs.
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 40)
-FUNCTIONS = ("power", "pair", "row", "times", "transposed_times", "dots", "pair_loo", "row_loo")
+FUNCTIONS = (
+    "power", "totals", "scaled", "pair", "row", "times", "transposed_times", "dots", "pair_loo",
+    "row_loo",
+)  # fmt: skip
 
 
 class Case(NamedTuple):
@@ -110,6 +113,10 @@ def call(kernels: Any, name: str, case: Case, beta: float = 0.8) -> tuple[Any, .
     U, V = case.U.astype(kernels.dtype), case.V.astype(kernels.dtype)
     if name == "power":
         return (kernels.power(U, beta, np.linspace(-2.0, 1.0, U.shape[1])),)
+    if name == "totals":
+        return (kernels.totals(U),)
+    if name == "scaled":
+        return (kernels.scaled(U, np.linspace(0.0, 2.0, U.shape[1])),)
     if name == "pair":
         return tuple(kernels.pair(block, U, V))
     if name == "row":

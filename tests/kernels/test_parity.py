@@ -54,6 +54,8 @@ def test_outputs_have_promised_types(kernels: Kernels) -> None:
     }
     assert types == {
         "power": [own],
+        "totals": [double],
+        "scaled": [own],
         "pair": [own, own, double],
         "row": [own, own, double, double],
         "times": [double],
@@ -72,6 +74,29 @@ def test_power(case: Case, beta: float) -> None:
     assert close(DOUBLE.power(case.U, beta, scale), expected, EXACT)
     single = case.rounded().U
     assert close(SINGLE.power(single, beta, scale), PLAIN.power(single, beta, scale), CLOSE)
+
+
+@given(cases())
+def test_totals_and_scaled(case: Case) -> None:
+    for name in ("totals", "scaled"):
+        (expected,) = call(PLAIN, name, case)
+        assert close(call(DOUBLE, name, case)[0], expected, EXACT)
+        assert close(call(SINGLE, name, case)[0], call(PLAIN, name, case.rounded())[0], CLOSE)
+
+
+def test_totals_of_a_long_table_are_added_up_in_double_precision() -> None:
+    table = np.full((300_000, 3), 0.1, np.float32)
+    np.testing.assert_allclose(SINGLE.totals(table), 300_000 * float(np.float32(0.1)), rtol=1e-5)
+
+
+def test_sum_of_a_long_row_is_added_up_in_double_precision() -> None:
+    # One huge term, then many that single precision would each round off.
+    matrix = np.ones((1, 40_000))
+    matrix[0, 0] = 2.0**24
+    block = block_of(matrix)
+    U, V = np.ones((1, 2), np.float32), np.full((40_000, 2), 0.5, np.float32)
+    rows = SINGLE.pair(SINGLE.prepare(block), U, V).rows
+    np.testing.assert_allclose(rows, matrix.sum() / 2, rtol=3e-5)
 
 
 @given(cases())

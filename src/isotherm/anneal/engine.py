@@ -205,7 +205,7 @@ class Annealer:
                 # The relaxed point is worse than the EM point it overshot: go on from there.
                 state, eta, relaxed = proven, 1.0, False
                 continue
-            params, extra = model.maximize(stats, state.params)
+            params, extra = model.maximize(stats, state.params, data.kernels)
             proven = State(params, rows, extra)
             settled = last - energy <= least
             if settled and not relaxed:

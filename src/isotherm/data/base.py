@@ -30,15 +30,15 @@ class ColumnOrder(NamedTuple):
 
     A slab is a run of rows small enough for a row table to stay in a near cache while the columns
     are summed. `slabs` (S + 1,): first segment of each slab; `columns` (G,) and `indptr` (G + 1,):
-    column and first non-zero of each segment; `rows` (nnz,); `position` (nnz,): where each non-zero
-    of the row order stands here; `cumulative` (J + 1,): non-zeros before each column, all slabs.
+    column and first non-zero of each segment; `rows` (nnz,); `entries` (nnz,): where each non-zero
+    stands in the order of rows; `cumulative` (J + 1,): non-zeros before each column, all slabs.
     """
 
     slabs: Array
     columns: Array
     indptr: Array
     rows: Array
-    position: Array
+    entries: Array
     cumulative: Array
 
 
@@ -94,12 +94,12 @@ class Block:
         n_slabs = int(np.clip(self.nnz // SLAB, 1, MOST_SLABS))
         marks = np.searchsorted(self.indptr, np.linspace(0, self.nnz, n_slabs + 1)[1:-1])
         cuts = np.unique(np.concatenate([[0], marks, [self.n_rows]]))
-        position, rows = np.empty(self.nnz, small), np.empty(self.nnz, np.int32)
+        entries, rows = np.empty(self.nnz, small), np.empty(self.nnz, np.int32)
         columns, sizes, slabs = [], [], [0]
         for lo, hi in itertools.pairwise(cuts):
             first, last = self.indptr[lo], self.indptr[hi]
             turned = self._turned(lo, hi)
-            position[first:last][turned.data] = np.arange(first, last, dtype=small)
+            np.add(turned.data, first, out=entries[first:last], casting="unsafe")
             np.add(turned.indices, lo, out=rows[first:last], casting="unsafe")
             counts = np.diff(turned.indptr)
             columns.append(np.flatnonzero(counts).astype(np.int32))
@@ -109,7 +109,7 @@ class Block:
         filled = np.bincount(self.indices, minlength=self.n_columns)
         cumulative = np.concatenate([[0], np.cumsum(filled)])
         return ColumnOrder(
-            np.array(slabs), np.concatenate(columns), indptr, rows, position, cumulative
+            np.array(slabs), np.concatenate(columns), indptr, rows, entries, cumulative
         )
 
     def _turned(self, lo: int, hi: int) -> Any:
@@ -121,13 +121,13 @@ class Block:
         return sparse.csr_array(parts, shape=(hi - lo, self.n_columns)).tocsc()
 
     @cached_property
-    def weighted_by_column(self) -> Array:
-        """Weighted counts in the order of `by_column`, (nnz,)."""
+    def weighted(self) -> Array:
+        """Counts times the weight of their row, (nnz,)."""
+        if (self.weight == 1).all():
+            return self.values
         heavy = np.repeat(self.weight.astype(self.values.dtype), np.diff(self.indptr))
         heavy *= self.values
-        ordered = np.empty_like(heavy)
-        ordered[self.by_column.position] = heavy
-        return ordered
+        return heavy
 
     def take(self, rows: Array) -> Block:
         """Block of the given rows only, in that order."""

@@ -18,6 +18,8 @@ from numba.extending import overload
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 # Single-precision partial sums are flushed into double precision after so many terms.
 FLUSH = 256
+# Non-zeros of a row whose divisions and logarithms are done together.
+CHUNK = 16
 
 # log(1 + t) = t - t^2/2 + t^3 P(t) on [sqrt(1/2) - 1, sqrt(2) - 1]; P is a Chebyshev fit of our own
 # with error 1e-9.
@@ -65,72 +67,111 @@ def _fast_log(z):
     return lambda z: math.log(z)
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
-def _pair_rest(p, end, indices, values, position, u, w, V, tiny, acc, ratio):
-    """Non-zeros p..end of a row one at a time: their log z, and how many of them underflowed."""
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
+def _dots(u, V, indices, p, n, z):
+    """`z[c] = u . V[indices[p + c]]` for c < n, four at a time."""
     zero = V.dtype.type(0)
-    energy, lost = 0.0, 0
-    while p < end:
-        v = V[indices[p]]
-        z = zero
+    c = 0
+    while c + 4 <= n:
+        v0, v1 = V[indices[p + c]], V[indices[p + c + 1]]
+        v2, v3 = V[indices[p + c + 2]], V[indices[p + c + 3]]
+        z0, z1, z2, z3 = zero, zero, zero, zero
         for k in range(len(u)):
-            z += u[k] * v[k]
-        if z < tiny:
-            # Left out here; the caller redoes these few in log space.
-            ratio[position[p]] = zero
-            lost += 1
-        else:
-            n = w * values[p]
-            r = n / z
-            for k in range(len(u)):
-                acc[k] += r * v[k]
-            ratio[position[p]] = r
-            energy += n * fast_log(z)
-        p += 1
-    return energy, lost
+            x = u[k]
+            z0 += x * v0[k]
+            z1 += x * v1[k]
+            z2 += x * v2[k]
+            z3 += x * v3[k]
+        z[c], z[c + 1], z[c + 2], z[c + 3] = z0, z1, z2, z3
+        c += 4
+    while c < n:
+        v0 = V[indices[p + c]]
+        z0 = zero
+        for k in range(len(u)):
+            z0 += u[k] * v0[k]
+        z[c] = z0
+        c += 1
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
-def pair_rows(indptr, indices, values, weight, position, U, V, tiny, sums, ratio, log_z, lo, hi):
-    """Row half of `pair`: row sums, n/z in column order, log z. Returns how many z underflowed."""
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
+def _add_scaled(V, indices, p, n, ratio, acc):
+    """`acc += sum of ratio[c] * V[indices[p + c]]` over c < n, four at a time."""
+    c = 0
+    while c + 4 <= n:
+        v0, v1 = V[indices[p + c]], V[indices[p + c + 1]]
+        v2, v3 = V[indices[p + c + 2]], V[indices[p + c + 3]]
+        r0, r1, r2, r3 = ratio[c], ratio[c + 1], ratio[c + 2], ratio[c + 3]
+        for k in range(len(acc)):
+            acc[k] += r0 * v0[k] + r1 * v1[k] + r2 * v2[k] + r3 * v3[k]
+        c += 4
+    while c < n:
+        v0, r0 = V[indices[p + c]], ratio[c]
+        for k in range(len(acc)):
+            acc[k] += r0 * v0[k]
+        c += 1
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _weigh(counts, weight, tiny, z, ratio):
+    """`ratio = weight counts / z`; sum of weight counts log z, and how many z underflowed.
+
+    An underflow counts as nothing here: the caller redoes those few in log space.
+    """
+    zero, one = z.dtype.type(0), z.dtype.type(1)
+    energy, lost = 0.0, z.dtype.type(0)
+    for c in range(len(counts)):
+        small = z[c] < tiny
+        safe = one if small else z[c]
+        heavy = zero if small else weight * counts[c]
+        ratio[c] = heavy / safe
+        energy += heavy * fast_log(safe)
+        lost += one if small else zero
+    return energy, int(lost)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def pair_rows(indptr, indices, values, weight, U, V, tiny, sums, ratio, log_z, lo, hi):
+    """Row half of `pair`: row sums, n/z, log z. Returns how many z underflowed.
+
+    Rows are taken CHUNK non-zeros at a time: their z, then what a non-zero costs by itself (a
+    division and a logarithm, vectorised over the chunk), then their sums.
+    """
     K = U.shape[1]
     zero = U.dtype.type(0)
-    acc = np.empty(K, U.dtype)
+    acc, total = np.empty(K, U.dtype), np.empty(K, np.float64)
+    z = np.empty(CHUNK, U.dtype)
     underflows = 0
     for i in range(lo, hi):
         u = U[i]
         w = U.dtype.type(weight[i])
-        acc[:] = zero
-        energy = 0.0
         p, end = indptr[i], indptr[i + 1]
-        while p + 4 <= end:
-            v0, v1 = V[indices[p]], V[indices[p + 1]]
-            v2, v3 = V[indices[p + 2]], V[indices[p + 3]]
-            z0, z1, z2, z3 = zero, zero, zero, zero
+        long = end - p > FLUSH
+        if long:
+            total[:] = 0.0
+        energy = 0.0
+        acc[:] = zero
+        flush = p + FLUSH
+        while p < end:
+            n = min(CHUNK, end - p)
+            _dots(u, V, indices, p, n, z)
+            r = ratio[p : p + n]
+            more, lost = _weigh(values[p : p + n], w, tiny, z, r)
+            energy += more
+            underflows += lost
+            _add_scaled(V, indices, p, n, r, acc)
+            p += n
+            if long and (p >= flush or p == end):
+                for k in range(K):
+                    total[k] += acc[k]
+                acc[:] = zero
+                flush = p + FLUSH
+        if long:
             for k in range(K):
-                x = u[k]
-                z0 += x * v0[k]
-                z1 += x * v1[k]
-                z2 += x * v2[k]
-                z3 += x * v3[k]
-            if min(min(z0, z1), min(z2, z3)) < tiny:
-                break
-            n0, n1, n2, n3 = w * values[p], w * values[p + 1], w * values[p + 2], w * values[p + 3]
-            r0, r1, r2, r3 = n0 / z0, n1 / z1, n2 / z2, n3 / z3
+                sums[i, k] = total[k] * u[k]
+        else:
             for k in range(K):
-                acc[k] += r0 * v0[k] + r1 * v1[k] + r2 * v2[k] + r3 * v3[k]
-            ratio[position[p]] = r0
-            ratio[position[p + 1]] = r1
-            ratio[position[p + 2]] = r2
-            ratio[position[p + 3]] = r3
-            energy += n0 * fast_log(z0) + n1 * fast_log(z1)
-            energy += n2 * fast_log(z2) + n3 * fast_log(z3)
-            p += 4
-        more, lost = _pair_rest(p, end, indices, values, position, u, w, V, tiny, acc, ratio)
-        for k in range(K):
-            sums[i, k] = acc[k] * u[k]
-        log_z[i] = energy + more
-        underflows += lost
+                sums[i, k] = acc[k] * u[k]
+        log_z[i] = energy
     return underflows
 
 
@@ -146,11 +187,12 @@ def _first_segment(columns, lo, hi, column):
     return lo
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
-def column_sums(slabs, columns, indptr, rows, values, U, sums, lo, hi):
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def column_sums(slabs, columns, indptr, rows, entries, values, U, sums, lo, hi):
     """`sums[j] = sum of values * U[row]` over the non-zeros of column j, slab by slab.
 
-    Within a slab long sums are added up in float64.
+    `values` are in the order of rows: threads that wrote them in the order of columns would fight
+    for cache lines. Within a slab long sums are added up in float64.
     """
     K = U.shape[1]
     zero = U.dtype.type(0)
@@ -171,12 +213,13 @@ def column_sums(slabs, columns, indptr, rows, values, U, sums, lo, hi):
                 acc[:] = zero
                 while p + 4 <= stop:
                     u0, u1, u2, u3 = U[rows[p]], U[rows[p + 1]], U[rows[p + 2]], U[rows[p + 3]]
-                    r0, r1, r2, r3 = values[p], values[p + 1], values[p + 2], values[p + 3]
+                    r0, r1 = values[entries[p]], values[entries[p + 1]]
+                    r2, r3 = values[entries[p + 2]], values[entries[p + 3]]
                     for k in range(K):
                         acc[k] += r0 * u0[k] + r1 * u1[k] + r2 * u2[k] + r3 * u3[k]
                     p += 4
                 while p < stop:
-                    u0, r0 = U[rows[p]], values[p]
+                    u0, r0 = U[rows[p]], values[entries[p]]
                     for k in range(K):
                         acc[k] += r0 * u0[k]
                     p += 1
@@ -191,7 +234,26 @@ def column_sums(slabs, columns, indptr, rows, values, U, sums, lo, hi):
                     column[k] += acc[k]
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def table_totals(table, totals, lo, hi):
+    """`totals = sum of table[r]` over r in lo..hi, runs of FLUSH rows added up in float64."""
+    K = table.shape[1]
+    acc = np.empty(K, table.dtype)
+    totals[:] = 0.0
+    r = lo
+    while r < hi:
+        stop = min(r + FLUSH, hi)
+        acc[:] = table.dtype.type(0)
+        while r < stop:
+            row = table[r]
+            for k in range(K):
+                acc[k] += row[k]
+            r += 1
+        for k in range(K):
+            totals[k] += acc[k]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def row_scores(indptr, indices, values, logs, scores, lo, hi):
     """`scores[i] += sum_j n logs[j]`, scores in float64 (differences of large sums matter)."""
     K = logs.shape[1]
@@ -236,7 +298,7 @@ def row_posteriors(scores, hard, posterior, log_z, lo, hi):
             log_z[i] = top + math.log(z)
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def pair_dots(indptr, indices, U, V, z, lo, hi):
     """`z[p] = sum_k U[i, k] V[j, k]`."""
     K = U.shape[1]
@@ -301,7 +363,8 @@ def gathered_sums(slabs, columns, indptr, entries, values, terms, sums, lo, hi):
         for segment in range(first, last):
             column = sums[columns[segment]]
             for p in range(indptr[segment], indptr[segment + 1]):
-                n, entry = float(values[p]), entries[p]
+                entry = entries[p]
+                n = float(values[entry])
                 for k in range(terms.shape[1]):
                     column[k] += n * terms[entry, k]
 

@@ -74,6 +74,14 @@ class Kernels(Protocol):
         """`table ** beta * exp(log_scale)`, (R, K) from (R, K) and (K,); beta > 0."""
         ...
 
+    def totals(self, table: Array) -> Array:
+        """Sum of each column of a table, (K,) float64 from (R, K)."""
+        ...
+
+    def scaled(self, table: Array, factor: Array) -> Array:
+        """`table * factor`, (R, K) from (R, K) and (K,)."""
+        ...
+
     def pair(self, block: Block, U: Array, V: Array) -> PairSums:
         """Posterior per non-zero from row weights (I, K) and column weights (J, K)."""
         ...

@@ -6,9 +6,11 @@ for any number of threads. numba is imported on the first call, never on `import
 
 from __future__ import annotations
 
+import itertools
 import os
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 TINY = {np.dtype(np.float32): 1e-26, np.dtype(np.float64): 1e-290}
 PIECES_PER_THREAD = 4
 PIECE_OF_TABLE = 1 << 17
+# Rows whose sum is one term of the total of a table, whatever the number of threads.
+ROWS_OF_TOTAL = 1024
 # So many numbers of an (nnz, K) array exist at a time where pairs are redone in log space.
 REDONE_AT_ONCE = 1 << 16
 
@@ -66,17 +70,13 @@ class Cpu:
     def power(self, table: Array, beta: float, log_scale: Array) -> Array:
         """`table ** beta * exp(log_scale)`."""
         table = np.asarray(table, self.dtype)
-        if beta == 1.0 and not np.any(log_scale):
-            return table
+        if beta == 1.0:
+            return self.scaled(table, np.exp(log_scale)) if np.any(log_scale) else table
         out = np.empty(table.shape, self.dtype)
         scale = np.asarray(log_scale, self.dtype)
-        factor = np.exp(np.asarray(log_scale, np.float64)).astype(self.dtype)
         b = self.dtype.type(beta)
 
         def piece(lo: int, hi: int) -> None:
-            if beta == 1.0:
-                np.multiply(table[lo:hi], factor, out=out[lo:hi])
-                return
             part = out[lo:hi]
             # The default error state of numpy is per thread, so it is set here.
             with np.errstate(divide="ignore"):
@@ -85,8 +85,30 @@ class Cpu:
             part += scale
             np.exp(part, out=part)
 
-        rows = max(1, PIECE_OF_TABLE // max(1, table.shape[1]))
-        self._run(piece, np.append(np.arange(0, len(table), rows), len(table)))
+        self._run(piece, _even(table))
+        return out
+
+    def totals(self, table: Array) -> Array:
+        """Sum of each column of a table."""
+        loops, table = _loops(), np.ascontiguousarray(table)
+
+        def piece(lo: int, hi: int) -> Array:
+            sums = np.empty(table.shape[1])
+            loops.table_totals(table, sums, lo, hi)
+            return sums
+
+        bounds = np.append(np.arange(0, max(1, len(table)), ROWS_OF_TOTAL), len(table))
+        sums: Array = np.sum(self._run(piece, bounds), axis=0)
+        return sums
+
+    def scaled(self, table: Array, factor: Array) -> Array:
+        """`table * factor`."""
+        factor, out = np.asarray(factor, self.dtype), np.empty(table.shape, self.dtype)
+
+        def piece(lo: int, hi: int) -> None:
+            np.multiply(table[lo:hi], factor, out=out[lo:hi], casting="unsafe")
+
+        self._run(piece, _even(table))
         return out
 
     def pair(self, block: Block, U: Array, V: Array) -> PairSums:
@@ -102,15 +124,15 @@ class Cpu:
         def half(lo: int, hi: int) -> int:
             return int(
                 loops.pair_rows(
-                    block.indptr, block.indices, block.values, block.weight, order.position,
-                    U, V, tiny, rows, ratio, log_z, lo, hi,
+                    block.indptr, block.indices, block.values, block.weight, U, V, tiny,
+                    rows, ratio, log_z, lo, hi,
                 )
             )  # fmt: skip
 
         underflows = sum(self._run(half, self._pieces(block.indptr)))
 
         def other_half(lo: int, hi: int) -> None:
-            loops.column_sums(*order[:4], ratio, U, columns, lo, hi)
+            loops.column_sums(*order[:5], ratio, U, columns, lo, hi)
             columns[lo:hi] *= V[lo:hi]
 
         self._run(other_half, self._pieces(order.cumulative))
@@ -176,8 +198,6 @@ class Cpu:
         posterior = np.empty((block.nnz, K), self.dtype)
         row_sums, column_sums = np.empty((block.n_rows, K)), np.empty((block.n_columns, K))
         totals, mass = columns.sum(axis=1), columns.sum(axis=0)
-        entries, heavy = np.empty_like(order.position), block.weighted_by_column
-        entries[order.position] = np.arange(block.nnz, dtype=entries.dtype)
 
         def half(lo: int, hi: int) -> None:
             loops.pair_loo_rows(
@@ -186,7 +206,9 @@ class Cpu:
             )  # fmt: skip
 
         def other_half(lo: int, hi: int) -> None:
-            loops.gathered_sums(*order[:3], entries, heavy, posterior, column_sums, lo, hi)
+            loops.gathered_sums(
+                *order[:3], order.entries, block.weighted, posterior, column_sums, lo, hi
+            )
 
         self._run(half, self._pieces(block.indptr))
         self._run(other_half, self._pieces(order.cumulative))
@@ -215,10 +237,10 @@ class Cpu:
         )
 
     def _add_columns(self, block: Block, U: Array, out: Array) -> None:
-        loops, order, heavy = _loops(), block.by_column, block.weighted_by_column
+        loops, order, heavy = _loops(), block.by_column, block.weighted
 
         def piece(lo: int, hi: int) -> None:
-            loops.column_sums(*order[:4], heavy, U, out, lo, hi)
+            loops.column_sums(*order[:5], heavy, U, out, lo, hi)
 
         self._run(piece, self._pieces(order.cumulative))
 
@@ -230,18 +252,37 @@ class Cpu:
         return np.unique(np.concatenate([[0], inner, [len(indptr) - 1]]))
 
     def _run(self, piece: Callable[[int, int], Any], bounds: Array) -> list[Any]:
-        spans = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
-        threads = self.n_threads or available_threads()
-        if threads == 1 or len(spans) == 1:
+        """What `piece` returns for each span; this thread and helpers take spans as they come."""
+        spans = list(itertools.pairwise(bounds.tolist()))
+        threads = min(self.n_threads or available_threads(), len(spans))
+        if threads == 1:
             return [piece(lo, hi) for lo, hi in spans]
-        return list(_pool(threads, os.getpid()).map(lambda span: piece(*span), spans))
+        results: list[Any] = [None] * len(spans)
+        left = iter(range(len(spans)))
+
+        def work() -> None:
+            # A range iterator is advanced in one step of the interpreter: no lock is needed.
+            for number in left:
+                results[number] = piece(*spans[number])
+
+        pool = _pool(threads, os.getpid())
+        helpers = [pool.submit(work) for _ in range(threads - 1)]
+        try:
+            work()
+        finally:
+            # Nobody may go on writing into arrays that the caller has given up.
+            deque(left, maxlen=0)
+            wait(helpers)
+        for helper in helpers:
+            helper.result()
+        return results
 
 
 def _redo_in_log_space(
     block: Block, U: Array, V: Array, ratio: Array, rows: Array, columns: Array
 ) -> float:
     """Add the pairs whose z underflowed (ratio 0) to the sums; returns their log z."""
-    lost = np.flatnonzero((ratio[block.by_column.position] == 0) & (block.values > 0))
+    lost = np.flatnonzero((ratio == 0) & (block.values > 0))
     step = max(1, REDONE_AT_ONCE // U.shape[1])
     log_z = 0.0
     for start in range(0, len(lost), step):
@@ -257,6 +298,12 @@ def _redo_in_log_space(
         np.add.at(columns, j, share)
         log_z += float(heavy @ (top + np.log(z))[:, 0])
     return log_z
+
+
+def _even(table: Array) -> Array:
+    """Bounds of pieces of a table of about the same size."""
+    rows = max(1, PIECE_OF_TABLE // max(1, table.shape[1]))
+    return np.append(np.arange(0, max(1, len(table)), rows), len(table))
 
 
 @lru_cache(maxsize=8)

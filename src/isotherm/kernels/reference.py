@@ -36,6 +36,15 @@ class Reference:
         """`table ** beta * exp(log_scale)`."""
         return np.asarray(table, np.float64) ** beta * np.exp(log_scale)
 
+    def totals(self, table: Array) -> Array:
+        """Sum of each column of a table, (K,)."""
+        sums: Array = np.asarray(table, np.float64).sum(axis=0)
+        return sums
+
+    def scaled(self, table: Array, factor: Array) -> Array:
+        """`table * factor`."""
+        return np.asarray(table, np.float64) * factor
+
     def pair(self, block: Block, U: Array, V: Array) -> PairSums:
         """Posterior per non-zero, in log space throughout (Hofmann & Puzicha eqs. 5, 40)."""
         i, j = block.row_of, block.indices

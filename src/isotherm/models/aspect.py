@@ -21,7 +21,6 @@ from isotherm.models.base import (
     floored,
     held_back,
     jitter,
-    mass_of,
     on_pattern,
 )
 
@@ -92,10 +91,12 @@ class Aspect:
         sums = k.pair(block, U, V)
         return Expected(AspectRows(sums.rows), AspectStats(sums.columns), -temperature * sums.log_z)
 
-    def maximize(self, stats: AspectStats, params: AspectParams) -> tuple[AspectParams, float]:
+    def maximize(
+        self, stats: AspectStats, params: AspectParams, k: Kernels
+    ) -> tuple[AspectParams, float]:
         """P(a) = N_a / N, P(y|a) = N_ya / N_a (eqs. 6-8); P(x|a) follows from row_mass."""
-        mass = mass_of(stats.word)
-        table = distributions(stats.word, mass, params.word_topic)
+        mass = k.totals(stats.word)
+        table = distributions(stats.word, mass, params.word_topic, k)
         return AspectParams(mass / mass.sum(), mass, table), 0.0
 
     def prior_energy(self, params: AspectParams, summary: Summary) -> float:

@@ -79,7 +79,7 @@ class Model(Protocol):
         """E-step on a block: new rows, statistics that add up, share of the free energy."""
         ...
 
-    def maximize(self, stats: Any, params: Any) -> tuple[Any, float]:
+    def maximize(self, stats: Any, params: Any, k: Kernels) -> tuple[Any, float]:
         """M-step: new parameters, and the part of their energy that no block can see."""
         ...
 
@@ -143,11 +143,11 @@ def mass_of(sums: Array) -> Array:
     return total
 
 
-def distributions(sums: Array, mass: Array, last: Array) -> Array:
+def distributions(sums: Array, mass: Array, last: Array, k: Kernels) -> Array:
     """P(y|k) from sums (J, K) of total (K,); a dead component keeps its last distribution."""
     alive = mass > DEAD * mass.sum()
     inverse = 1.0 / np.where(alive, mass, 1.0)
-    table = np.asarray(sums * inverse.astype(sums.dtype), last.dtype)
+    table = k.scaled(sums, inverse).astype(last.dtype, copy=False)
     if not alive.all():
         table[:, ~alive] = last[:, ~alive]
     return table

@@ -57,9 +57,11 @@ class Cluster(RowMixture):
         stats = ClusterStats(sums.columns, sums.mass)
         return Expected(ClusterRows(sums.posterior), stats, -scale * sums.log_z)
 
-    def maximize(self, stats: ClusterStats, params: ClusterParams) -> tuple[ClusterParams, float]:
+    def maximize(
+        self, stats: ClusterStats, params: ClusterParams, k: Kernels
+    ) -> tuple[ClusterParams, float]:
         """P(c) = mean Q(c|x) unless fixed; P(y|c) from counts and pseudo-counts (eqs. 15, 16)."""
-        reached, energy = super().maximize(stats, params)
+        reached, energy = super().maximize(stats, params, k)
         if self.fixed_weights:
             reached = reached._replace(weight=params.weight)
         return reached, energy

@@ -20,7 +20,6 @@ from isotherm.models.base import (
     floored,
     held_back,
     jitter,
-    mass_of,
     on_pattern,
     unigram,
 )
@@ -75,17 +74,19 @@ class RowMixture:
         K = table.shape[1]
         return ClusterParams(np.full(K, 1.0 / K), np.full(K, summary.total / K), table)
 
-    def maximize(self, stats: ClusterStats, params: ClusterParams) -> tuple[ClusterParams, float]:
+    def maximize(
+        self, stats: ClusterStats, params: ClusterParams, k: Kernels
+    ) -> tuple[ClusterParams, float]:
         """Mean posteriors, P(y|k) from counts and pseudo-counts, and the pseudo-counts' energy.
 
         P(y|k) = (sum_x n Q + alpha p(y)) / (sum_x n(x) Q + alpha).
         """
         marginal = stats.word.sum(axis=1, dtype=np.float64)
         marginal /= marginal.sum()
-        sums, tokens = stats.word, mass_of(stats.word)
+        sums, tokens = stats.word, k.totals(stats.word)
         if self.pseudo_count:
             sums = sums + (self.pseudo_count * marginal[:, None]).astype(sums.dtype)
-        table = distributions(sums, tokens + self.pseudo_count, params.word_topic)
+        table = distributions(sums, tokens + self.pseudo_count, params.word_topic, k)
         reached = ClusterParams(stats.mass / stats.mass.sum(), tokens, table)
         return reached, self._pseudo_energy(table, marginal)
 
