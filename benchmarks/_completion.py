@@ -3,7 +3,8 @@
 Unseen documents are cut into two halves by tokens. Topic weights come from the first half by EM
 under fixed topics, with pseudo-counts spread like the corpus's topic weights; the second half is
 predicted, mixed with a share of the smoothed unigram distribution. Pseudo-counts and share are
-chosen on validation documents, for every model alike.
+chosen on validation documents, for every model alike. The vocabulary is that of the training
+documents, unless words that no model has seen are to be predicted, too.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from isotherm import Counts, split_rows, split_tokens
 
 PSEUDO = (0.2, 0.5, 1.0, 3.0, 10.0, 30.0)
-SHARES = (0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2)
+SHARES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2)
 SWEEPS = 50
 
 
@@ -27,12 +28,16 @@ class Parts(NamedTuple):
     test: tuple[Counts, Counts]
 
 
-def parts(counts: Counts, seed: int) -> Parts:
-    """80 % of the documents to train on, 10 % to tune on, 10 % to test on."""
+def parts(counts: Counts, seed: int, *, unseen: bool = False) -> Parts:
+    """80 % of the documents to train on, 10 % to tune on, 10 % to test on.
+
+    Words that no training document has are kept only if `unseen`.
+    """
     rng = np.random.default_rng(seed)
-    train, valid, test = (
-        counts.take_rows(rows) for rows in split_rows(counts, (0.8, 0.1, 0.1), rng)
-    )
+    rows = split_rows(counts, (0.8, 0.1, 0.1), rng)
+    known = np.flatnonzero(counts.take_rows(rows[0]).column_totals > 0)
+    words = counts if unseen else counts.take_columns(known)
+    train, valid, test = (words.take_rows(part) for part in rows)
     halves = [split_tokens(half, (0.5, 0.5), rng) for half in (valid, test)]
     return Parts(train, (halves[0][0], halves[0][1]), (halves[1][0], halves[1][1]))
 
@@ -83,5 +88,5 @@ def _perplexity(table: Any, weights: Any, half: Counts, background: Any, share: 
     matrix = half.matrix
     rows = np.repeat(np.arange(half.n_rows), np.diff(matrix.indptr))
     p = np.einsum("pk,pk->p", weights[rows], table[matrix.indices])
-    p = (1 - share) * p + share * background[matrix.indices]
+    p = np.maximum((1 - share) * p + share * background[matrix.indices], 1e-300)
     return float(np.exp(-(matrix.data @ np.log(p)) / matrix.data.sum()))

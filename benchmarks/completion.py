@@ -3,8 +3,8 @@
 `AspectModel(n_components=50, random_state=0).fit(X)` on the Associated Press corpus, next to
 scikit-learn's NMF (Kullback-Leibler) and LDA and tomotopy's LDA. Scored by document completion.
 
-The level of perplexity depends on how the documents were split (2,500 to 2,630 of ours for these
-three splits); what is judged is the ratio to the rivals on the same splits.
+The level of perplexity depends on how the documents were split; what is judged is the ratio to the
+rivals on the same splits.
 """
 
 from __future__ import annotations
@@ -28,6 +28,13 @@ except ImportError:  # said in the output
     tomotopy = None
 
 Topics = tuple[Any, Any]
+# A plain prototype reached 2,340 on one split of the AP corpus with 50 topics, where the rivals
+# had 2,411, 2,375 and 2,861: ratios carry over to other splits, levels do not.
+PROTOTYPE = {
+    "scikit-learn NMF-KL": 2340 / 2411,
+    "tomotopy LDA, 1000 sweeps": 2340 / 2375,
+    "scikit-learn LDA": 2340 / 2861,
+}
 
 
 def ours(train: Counts, k: int, seed: int) -> Topics:
@@ -77,6 +84,7 @@ def main() -> None:
     parser.add_argument("--corpus", default="ap")
     parser.add_argument("--topics", type=int, default=50)
     parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--unseen", action="store_true", help="predict unknown words as well")
     options = parser.parse_args()
     info = common.machine()
     common.print_machine(info)
@@ -86,7 +94,7 @@ def main() -> None:
     AspectModel(n_components=50, precision="float32", random_state=0).fit(few)
     rows = []
     for split in range(options.splits):
-        given = completion.parts(counts, split)
+        given = completion.parts(counts, split, unseen=options.unseen)
         for name, fit in RIVALS.items():
             if name.startswith("tomotopy") and tomotopy is None:
                 print("NOTE: tomotopy is not installed; its rows are missing")
@@ -102,7 +110,8 @@ def main() -> None:
     title = f"{options.corpus}, K = {options.topics}: document completion"
     common.print_table(shown(rows), title)
     common.print_table(shown(means(rows)), "Means over splits")
-    targets = judge(rows)
+    known = options.corpus == "ap" and options.topics == 50
+    targets = judge(rows, PROTOTYPE if known else {})
     common.print_targets(targets)
     common.write_results(f"completion-{options.corpus}", info, rows=rows)
 
@@ -129,14 +138,16 @@ def means(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def judge(rows: list[dict[str, Any]]) -> list[common.Target]:
+def judge(rows: list[dict[str, Any]], bounds: dict[str, float]) -> list[common.Target]:
     table = {row["model"]: row for row in means(rows)}
     return [
         target
         for name, row in table.items()
         if not name.startswith("isotherm")
         for target in (
-            common.Target(f"perplexity, ours / {name}", row["ours / theirs"], high=1.0),
+            common.Target(
+                f"perplexity, ours / {name}", row["ours / theirs"], high=bounds.get(name, 1.0)
+            ),
             common.Target(f"seconds, {name} / ours", row["their seconds / ours"], low=1.0),
         )
     ]

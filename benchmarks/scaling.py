@@ -21,8 +21,8 @@ NNZ = (100_000, 300_000, 1_000_000, 2_000_000, 4_000_000)
 COMPONENTS = (16, 32, 64, 128, 256)
 NNZ_PER_ROW = 98.6  # of the synthetic corpus of 10,000 x 20,000
 LOW, HIGH = 0.9, 1.1
-LARGE_NNZ, LARGE_K = 300_000, 64
-LARGE = f"K >= {LARGE_K}, nnz of about {LARGE_NNZ} and more"
+LARGE_K = 32
+LARGE = f"K >= {LARGE_K}"
 ALL = "all sizes"
 
 
@@ -65,7 +65,7 @@ def exponent(rows: list[dict[str, Any]]) -> float:
 
 def exponents(rows: list[dict[str, Any]]) -> dict[str, float]:
     """Exponent over all sizes, in each direction alone, and on either side of the last cache."""
-    large = [r for r in rows if r["K"] >= LARGE_K and r["nnz"] > 0.9 * LARGE_NNZ]
+    large = [r for r in rows if r["K"] >= LARGE_K]
     groups = {LARGE: large, ALL: rows}
     largest = max(row["nnz"] for row in rows)
     groups |= {f"in nnz, K = {K}": [r for r in rows if r["K"] == K] for K in COMPONENTS}
