@@ -31,6 +31,7 @@ ONLY_IN = {
     "pandas": (),
     "polars": (),
     "sklearn": ("estimators", "datasets"),
+    "threadpoolctl": ("kernels",),
     "torch": ("kernels",),
 }
 

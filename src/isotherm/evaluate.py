@@ -21,7 +21,7 @@ from isotherm.data.local import Local
 from isotherm.data.split import hold_out_tokens
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
-from isotherm.models.base import Model
+from isotherm.models.base import CountModel
 
 
 def completion_halves(counts: Counts, seed: int = 0) -> tuple[Counts, Counts]:
@@ -30,7 +30,7 @@ def completion_halves(counts: Counts, seed: int = 0) -> tuple[Counts, Counts]:
 
 
 def heldout_log_likelihood(
-    model: Model,
+    model: CountModel,
     params: Any,
     temperature: float,
     given: Counts,

@@ -12,10 +12,11 @@ from isotherm.anneal.critical import component_split, first_critical
 from isotherm.anneal.engine import Annealer, critical_temperatures
 from isotherm.anneal.schedule import Fixed
 from isotherm.anneal.start import Noisy
-from isotherm.anneal.trace import State, distinct_components
+from isotherm.anneal.trace import State
 from isotherm.data.counts import Counts
 from isotherm.kernels.cpu import Cpu
 from isotherm.models.aspect import Aspect
+from isotherm.models.base import distinct_components
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
 from models.steps import Array, Local, begin, place, poisson_counts, sweep, sweeps

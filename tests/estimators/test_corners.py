@@ -26,10 +26,10 @@ from isotherm import (
 )
 from isotherm.anneal.heldout import HeldoutRows
 from isotherm.anneal.start import state_of
-from isotherm.anneal.trace import Fit, State, distinct_components
+from isotherm.anneal.trace import Fit, State
 from isotherm.data.local import Local
 from isotherm.kernels.reference import Reference
-from isotherm.models.base import DEAD, held_back
+from isotherm.models.base import DEAD, distinct_components, held_back
 from isotherm.models.document import Document
 
 ALL = [AspectModel, OneSidedClustering, DocumentMixture]

@@ -19,6 +19,7 @@ FUNCTIONS = (
     "power", "totals", "scaled", "pair", "row", "times", "transposed_times", "dots", "pair_loo",
     "row_loo",
 )  # fmt: skip
+VECTOR_FUNCTIONS = ("nodes", "node_posterior")
 
 
 class Case(NamedTuple):

@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.cpu import Cpu
 from isotherm.kernels.reference import Reference
-from kernels.cases import FUNCTIONS, Case, block_of, call, cases, pair_counts, row_counts
+from kernels.cases import (
+    FUNCTIONS,
+    VECTOR_FUNCTIONS,
+    Case,
+    block_of,
+    call,
+    cases,
+    pair_counts,
+    row_counts,
+)
 
 DOUBLE, SINGLE, PLAIN = Cpu("float64"), Cpu("float32"), Reference()
 EXACT = 1e-12
@@ -42,7 +51,7 @@ def test_signatures_are_equal(name: str) -> None:
 
 def test_no_function_is_left_out() -> None:
     public = {name for name in vars(Kernels) if not name.startswith("_")}
-    assert public == {"dtype", "prepare", *FUNCTIONS}
+    assert public == {"dtype", "prepare", *FUNCTIONS, *VECTOR_FUNCTIONS}
 
 
 @pytest.mark.parametrize("kernels", [DOUBLE, SINGLE, PLAIN])

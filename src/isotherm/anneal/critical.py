@@ -1,8 +1,8 @@
 """Critical temperatures: where a component loses its stability and splits.
 
-The largest singular value of a model's deviation matrix, stacked over all blocks, by a Lanczos
-solve on a linear operator: only vectors of length J leave a block, nothing dense of size J x J or
-I x J is ever made.
+The largest eigenvalues of a model's curvature, summed over all blocks, by a Lanczos solve on a
+linear operator: only vectors as long as a mode leave a block. A model whose modes are short may
+ask for the whole matrix instead.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import State
-from isotherm.data.base import Array, Block, Data, Expected
+from isotherm.data.base import Array, Data, Expected
 from isotherm.kernels.base import Kernels
-from isotherm.models.base import Model, unigram
+from isotherm.models.base import Curvature, Model, Probes
 
 log = logging.getLogger("isotherm")
 
@@ -27,64 +27,85 @@ class _Vector(NamedTuple):
 
 
 class Split(NamedTuple):
-    """Critical temperature of a component and its direction (J,): the right singular vector."""
+    """Critical temperatures of a component, highest first, and the direction of the first."""
 
-    temperature: float
+    temperatures: Array
     direction: Array
+
+    @property
+    def temperature(self) -> float:
+        """The highest of them."""
+        return float(self.temperatures[0])
 
 
 def first_critical(model: Model, data: Data) -> float:
     """Temperature of the first transition: that of the one-component solution."""
     hot = model.hot()
-    table = unigram(data.summary)[:, None].astype(data.kernels.dtype)
-    state = state_of(hot, data, hot.init(data.summary, table))
+    state = state_of(hot, data, hot.collapsed(data.summary, data.kernels.dtype))
     return component_split(hot, data, state, 1.0 + hot.zero_temperature, 0).temperature
+
+
+def critical_temperatures(model: Model, data: Data, state: State, temperature: float) -> Array:
+    """Critical temperatures of all that may split at a state."""
+    found = [
+        component_split(model, data, state, temperature, int(c)).temperatures
+        for c in model.probes(state.params).components
+    ]
+    return np.concatenate(found)
 
 
 def component_split(
     model: Model, data: Data, state: State, temperature: float, component: int
 ) -> Split:
-    """Critical temperature and direction of one component at a state."""
+    """Critical temperatures and direction of one component at a state."""
     deviations, _, _ = data.sweep(_deviate, state.rows, model, state.params, temperature, component)
-    n_columns = len(data.summary.column_totals)
-    if n_columns < 3:
-        gram = np.stack([_product(data, deviations, e) for e in np.eye(n_columns)])
-        values, vectors = np.linalg.eigh((gram + gram.T) / 2)
+    probes = model.probes(state.params)
+    if probes.dense:
+        whole = _product(data, deviations, np.eye(probes.size))
+        values, vectors = np.linalg.eigh((whole + whole.T) / 2)
     else:
-        operator = LinearOperator(
-            (n_columns, n_columns),
-            lambda v: _product(data, deviations, v.ravel()),
-            dtype=np.float64,
-        )
-        # A fixed start keeps the answer the same from run to run; tilted, so that it is not
-        # orthogonal to the wanted vector by some symmetry of the data.
-        begin = 1.0 + 0.5 * np.sin(np.arange(1, n_columns + 1))
-        if not np.any(operator @ begin):
-            return Split(model.critical_temperature(0.0), begin)
-        try:
-            values, vectors = eigsh(operator, k=1, which="LA", v0=begin, tol=1e-10)
-        except ArpackNoConvergence as stalled:
-            log.warning("the eigen-solve for a critical temperature did not converge")
-            values, vectors = stalled.eigenvalues, stalled.eigenvectors
-            if not len(values):
-                values, vectors = np.zeros(1), begin[:, None]
-    singular = float(np.sqrt(max(values[-1], 0.0)))
-    return Split(model.critical_temperature(singular), vectors[:, -1])
+        values, vectors = _lanczos(data, deviations, probes)
+    singular = np.sqrt(np.maximum(values[::-1][: probes.n_modes], 0.0))
+    return Split(
+        np.array([model.critical_temperature(float(value)) for value in singular]), vectors[:, -1]
+    )
+
+
+def _lanczos(data: Data, deviations: Any, probes: Probes) -> tuple[Array, Array]:
+    """The largest eigenvalues, in ascending order, and their vectors."""
+    size = probes.size
+    operator = LinearOperator(
+        (size, size), lambda v: _product(data, deviations, v.ravel()), dtype=np.float64
+    )
+    # A fixed start keeps the answer the same from run to run; tilted, so that it is not
+    # orthogonal to the wanted vector by some symmetry of the data.
+    begin = 1.0 + 0.5 * np.sin(np.arange(1, size + 1))
+    nothing = np.zeros(1), begin[:, None]
+    if not np.any(operator @ begin):
+        return nothing
+    values: Array
+    vectors: Array
+    try:
+        values, vectors = eigsh(operator, k=probes.n_modes, which="LA", v0=begin, tol=1e-10)
+    except ArpackNoConvergence as stalled:
+        log.warning("the eigen-solve for a critical temperature did not converge")
+        if not len(stalled.eigenvalues):
+            return nothing
+        values, vectors = stalled.eigenvalues, stalled.eigenvectors
+    order = np.argsort(values)
+    return values[order], vectors[:, order]
 
 
 def _deviate(
-    k: Kernels, block: Block, rows: Any, model: Model, params: Any, temperature: float, c: int
+    k: Kernels, block: Any, rows: Any, model: Model, params: Any, temperature: float, c: int
 ) -> Expected:
     return Expected(model.deviation(params, rows, block, temperature, c, k), (), 0.0)
 
 
-def _multiply(k: Kernels, block: Block, deviation: Any, vector: Array) -> Expected:
-    """B'B v for the B of this block."""
-    image = deviation.matrix @ vector - deviation.left * (deviation.right @ vector)
-    back = deviation.matrix.T @ image - deviation.right * (deviation.left @ image)
-    return Expected(deviation, _Vector(back), 0.0)
+def _multiply(k: Kernels, block: Any, deviation: Curvature, vectors: Array) -> Expected:
+    return Expected(deviation, _Vector(deviation.product(vectors)), 0.0)
 
 
-def _product(data: Data, deviations: Any, vector: Array) -> Array:
-    _, total, _ = data.sweep(_multiply, deviations, vector)
+def _product(data: Data, deviations: Any, vectors: Array) -> Array:
+    _, total, _ = data.sweep(_multiply, deviations, vectors)
     return np.asarray(total.vector)

@@ -16,12 +16,12 @@ import numpy as np
 
 from isotherm import nested
 from isotherm.anneal.callbacks import Callback
-from isotherm.anneal.critical import component_split, first_critical
-from isotherm.anneal.heldout import Heldout, log_likelihood
+from isotherm.anneal.critical import critical_temperatures, first_critical
+from isotherm.anneal.heldout import Heldout
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.start import Noisy, Start
-from isotherm.anneal.trace import Fit, Outcome, Record, State, distinct_components
-from isotherm.data.base import Array, Block, Data, Expected
+from isotherm.anneal.trace import Fit, Outcome, Record, State
+from isotherm.data.base import Array, Data, Expected
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import FLOOR, Model
@@ -67,7 +67,7 @@ class Annealer:
         Relative noise at each new temperature; breaks ties between coinciding components.
     tol : float
         A temperature is settled when a sweep lowers the free energy by no more than this many
-        nats per token.
+        nats per token (or per vector).
     max_sweeps : int
         Most sweeps at one temperature.
     check_every : int
@@ -242,16 +242,16 @@ class Annealer:
         watch: _Best,
         clock: float,
     ) -> Record:
-        weight, table = model.components(settled.state.params)
-        background = np.zeros(len(data.summary.column_totals))
-        total, _ = log_likelihood(model, settled.state, data, background, 0.0)
+        params, rows, _ = settled.state
+        _, _, total = data.sweep(_likelihood, rows, model, params)
+        n_components, n_distinct = model.sizes(params)
         return Record(
             temperature,
             settled.free_energy,
             total,
             watch.last,
-            len(distinct_components(weight, table)),
-            len(weight),
+            n_distinct,
+            n_components,
             (),
             settled.sweeps,
             time.perf_counter() - clock,
@@ -287,17 +287,6 @@ class _Best:
         return self.last > before
 
 
-def critical_temperatures(model: Model, data: Data, state: State, temperature: float) -> Array:
-    """Critical temperature of every distinct component at a state."""
-    weight, table = model.components(state.params)
-    return np.array(
-        [
-            component_split(model, data, state, temperature, int(c)).temperature
-            for c in distinct_components(weight, table)
-        ]
-    )
-
-
 def relax(model: Model, data: Data, old: State, new: State, eta: float) -> State:
     """State a factor eta along the way from the old state to the EM point, made valid again."""
     params = model.project(nested.lerp(old.params, new.params, eta), new.params)
@@ -309,14 +298,18 @@ def relax(model: Model, data: Data, old: State, new: State, eta: float) -> State
     return State(params._replace(row_mass=mass[0]), rows, extra)
 
 
+def _likelihood(k: Kernels, block: Any, rows: Any, model: Model, params: Any) -> Expected:
+    return Expected(rows, (), model.log_likelihood(params, rows, block, k))
+
+
 def _expect(
-    k: Kernels, block: Block, rows: Any, model: Model, params: Any, temperature: float
+    k: Kernels, block: Any, rows: Any, model: Model, params: Any, temperature: float
 ) -> Expected:
     return model.expect(params, rows, block, temperature, k)
 
 
 def _blend(
-    k: Kernels, block: Block, both: Any, old_mass: Array, new_mass: Array, eta: float
+    k: Kernels, block: Any, both: Any, old_mass: Array, new_mass: Array, eta: float
 ) -> Expected:
     """Rows a factor eta along the way, and their total per component."""
     old, new = both

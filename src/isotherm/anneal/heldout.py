@@ -16,7 +16,7 @@ from isotherm.anneal.trace import State
 from isotherm.data.base import Array, Block, Data, Expected, Summary
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.reference import floored_log
-from isotherm.models.base import Model
+from isotherm.models.base import CountModel
 
 # Share of the smoothed unigram distribution mixed into predictions (maximum likelihood estimates
 # contain zeros).
@@ -26,7 +26,7 @@ SMOOTHING = 1e-3
 class Heldout(Protocol):
     """A held-out score."""
 
-    def score(self, model: Model, state: State, data: Data, temperature: float) -> float:
+    def score(self, model: Any, state: State, data: Data, temperature: float) -> float:
         """Score of a state fitted to `data`; lower is better."""
         ...
 
@@ -42,7 +42,7 @@ def smoothed_unigram(summary: Summary) -> Array:
 
 
 def log_likelihood(
-    model: Model, state: State, held: Data, background: Array, smoothing: float
+    model: CountModel, state: State, held: Data, background: Array, smoothing: float
 ) -> tuple[float, float]:
     """Sum of log P(y|x) over the tokens of `held`, and the number of tokens.
 
@@ -66,7 +66,7 @@ class HeldoutTokens:
     held: Data
     smoothing: float = SMOOTHING
 
-    def score(self, model: Model, state: State, data: Data, temperature: float) -> float:
+    def score(self, model: CountModel, state: State, data: Data, temperature: float) -> float:
         """Perplexity."""
         background = smoothed_unigram(data.summary)
         total, tokens = log_likelihood(model, state, self.held, background, self.smoothing)
@@ -98,7 +98,7 @@ class HeldoutRows:
     density: str = "prior"
     per_token: bool = True
 
-    def score(self, model: Model, state: State, data: Data, temperature: float) -> float:
+    def score(self, model: CountModel, state: State, data: Data, temperature: float) -> float:
         """Total perplexity; infinite where an unseen row is impossible."""
         score, share = 0.0, self._shares(data)
         if self.test_weight:
@@ -113,10 +113,10 @@ class HeldoutRows:
         """Weight of the held-out part: 1 per token, or by its share of all tokens (sum 2)."""
         if self.per_token:
             return 1.0
-        held = self.held.summary.total
-        return 2.0 * held / (held + data.summary.total)
+        held, kept = float(self.held.summary.total), float(data.summary.total)
+        return 2.0 * held / (held + kept)
 
-    def log_density(self, model: Model, params: Any, temperature: float) -> float:
+    def log_density(self, model: CountModel, params: Any, temperature: float) -> float:
         """Log density per token of the held-out rows; minus infinity where one is impossible."""
         weight, _ = model.components(params)
         _, stats, total = self.held.sweep(
@@ -130,7 +130,7 @@ def _predict(
     k: Kernels,
     block: Block,
     rows: Any,
-    model: Model,
+    model: CountModel,
     params: Any,
     background: Array,
     smoothing: float,
@@ -149,7 +149,7 @@ def _row_density(
     k: Kernels,
     block: Block,
     rows: Any,
-    model: Model,
+    model: CountModel,
     params: Any,
     weight: Array,
     temperature: float,
@@ -163,7 +163,7 @@ def _best_density(
     k: Kernels,
     block: Block,
     rows: Any,
-    model: Model,
+    model: CountModel,
     params: Any,
     weight: Array,
     temperature: float,
@@ -176,7 +176,7 @@ def _folded_density(
     k: Kernels,
     block: Block,
     rows: Any,
-    model: Model,
+    model: CountModel,
     params: Any,
     weight: Array,
     temperature: float,
@@ -186,7 +186,7 @@ def _folded_density(
     return _own_density(k, block, folded, model, params)
 
 
-def _own_density(k: Kernels, block: Block, rows: Any, model: Model, params: Any) -> Expected:
+def _own_density(k: Kernels, block: Block, rows: Any, model: CountModel, params: Any) -> Expected:
     """Sum of log sum_k psi_ik L_ik with the rows' own weights."""
     return _density(
         k, block, model, params, floored_log(model.mixture(params, rows).weights), False
@@ -194,7 +194,7 @@ def _own_density(k: Kernels, block: Block, rows: Any, model: Model, params: Any)
 
 
 def _density(
-    k: Kernels, block: Block, model: Model, params: Any, prior: Array, hard: bool
+    k: Kernels, block: Block, model: CountModel, params: Any, prior: Array, hard: bool
 ) -> Expected:
     _, table = model.components(params)
     logs = floored_log(table).astype(k.dtype)

@@ -15,7 +15,7 @@ import numpy as np
 from isotherm.anneal.trace import State
 from isotherm.data.base import Array, Block, Data, Expected
 from isotherm.kernels.base import Kernels
-from isotherm.models.base import Model, jitter, unigram
+from isotherm.models.base import CountModel, Model, jitter, unigram
 
 # Largest relative move of a probability, as a logarithm.
 LARGEST = 3.0
@@ -26,7 +26,7 @@ RANK = 1e-9
 class Start(Protocol):
     """A way to begin."""
 
-    def state(self, model: Model, data: Data, rng: np.random.Generator) -> State:
+    def state(self, model: Any, data: Data, rng: np.random.Generator) -> State:
         """State before the first sweep."""
         ...
 
@@ -37,7 +37,7 @@ class Noisy:
 
     noise: float = 0.05
 
-    def state(self, model: Model, data: Data, rng: np.random.Generator) -> State:
+    def state(self, model: CountModel, data: Data, rng: np.random.Generator) -> State:
         """State before the first sweep."""
         copies = _copies(model, data)
         if model.n_components > 1:
@@ -71,7 +71,7 @@ class Spectral:
     noise: float = 0.01
     iterations: int = 6
 
-    def state(self, model: Model, data: Data, rng: np.random.Generator) -> State:
+    def state(self, model: CountModel, data: Data, rng: np.random.Generator) -> State:
         """State before the first sweep."""
         copies = _copies(model, data)
         if model.n_components > 1:
@@ -79,7 +79,7 @@ class Spectral:
             copies = jitter(copies * np.exp(moves).astype(copies.dtype), rng, self.noise)
         return state_of(model, data, model.init(data.summary, copies))
 
-    def _directions(self, model: Model, data: Data) -> Array:
+    def _directions(self, model: CountModel, data: Data) -> Array:
         """Relative changes of the marginal, unit variance under it, (J, K)."""
         p = unigram(data.summary)
         scale = np.where(p > 0, p, 1.0) ** -self.column_power * (p > 0)
@@ -128,12 +128,12 @@ class _Table(NamedTuple):
     table: Array
 
 
-def _copies(model: Model, data: Data) -> Array:
+def _copies(model: CountModel, data: Data) -> Array:
     marginal = unigram(data.summary).astype(data.kernels.dtype)
     return np.repeat(marginal[:, None], model.n_components, axis=1)
 
 
-def _begin(k: Kernels, block: Block, rows: Any, model: Model, params: Any) -> Expected:
+def _begin(k: Kernels, block: Any, rows: Any, model: Model, params: Any) -> Expected:
     return Expected(model.start(params, block, k), (), 0.0)
 
 

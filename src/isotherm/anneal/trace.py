@@ -6,10 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from isotherm.data.base import Array, RowsHandle
-from isotherm.models.base import DEAD
+from isotherm.data.base import RowsHandle
 
 
 class State(NamedTuple):
@@ -30,7 +27,8 @@ class Record:
     free_energy : float
         At the end of this temperature; comparable only within one temperature.
     log_likelihood : float
-        Sum over training tokens of log P(y|x).
+        Of the training data under the model itself, at T = 1: the sum over tokens of log P(y|x),
+        or over points of log p(x).
     heldout : float
         Held-out score, lower is better; NaN where nothing was held out.
     n_effective : int
@@ -93,27 +91,3 @@ class Fit:
     def n_sweeps(self) -> int:
         """Sweeps over the data in the whole run."""
         return sum(record.sweeps for record in self.trace)
-
-
-def distinct_components(weight: Array, table: Array, threshold: float = 0.02) -> Array:
-    """Indices of components that differ from every earlier one of them.
-
-    Two components are one when the L1 distance of their distributions (J, K) is at most the
-    threshold. Dead components (weight zero) do not count.
-    """
-    alive = np.flatnonzero(weight > DEAD)
-    root = np.sqrt(table[:, alive].astype(np.float32))
-    root /= np.linalg.norm(root, axis=0)
-    # The Hellinger distance H costs one product of tables and bounds the other on both sides,
-    # 2 H^2 <= L1 <= sqrt(8) H: most pairs need no more than that.
-    hellinger = np.sqrt(np.maximum(1.0 - root.T @ root, 0.0))
-    leaders: list[int] = []
-    for c in range(len(alive)):
-        near = [leader for leader in leaders if 2.0 * hellinger[c, leader] ** 2 <= threshold]
-        if not any(
-            np.sqrt(8.0) * hellinger[c, leader] <= threshold
-            or np.abs(table[:, alive[c]] - table[:, alive[leader]]).sum() <= threshold
-            for leader in near
-        ):
-            leaders.append(c)
-    return np.asarray(alive[leaders])

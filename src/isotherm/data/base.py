@@ -7,7 +7,7 @@ that map over all blocks and adds the sums up.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -129,6 +129,13 @@ class Block:
         heavy *= self.values
         return heavy
 
+    @staticmethod
+    def summarize(blocks: Sequence[Block]) -> Summary:
+        """Marginals of all blocks together."""
+        columns = np.sum([block.column_totals for block in blocks], axis=0)
+        weight = float(sum(block.weight.sum() for block in blocks))
+        return Summary(columns, weight, float(columns.sum()))
+
     def take(self, rows: Array) -> Block:
         """Block of the given rows only, in that order."""
         sizes = np.diff(self.indptr)[rows]
@@ -199,8 +206,8 @@ class Data(Protocol):
     """Where blocks live. Rows stay with their block; statistics and energies come back."""
 
     @property
-    def summary(self) -> Summary:
-        """Marginals of all blocks together."""
+    def summary(self) -> Any:
+        """What is known of all blocks together; its `total` is their weight, in tokens or rows."""
         ...
 
     @property

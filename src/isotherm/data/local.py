@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from isotherm import nested
-from isotherm.data.base import Array, Block, RowsHandle, Summary, Task, blocks_of, row_bounds
+from isotherm.data.base import Array, RowsHandle, Task, blocks_of, row_bounds
 from isotherm.data.counts import Counts
 from isotherm.kernels.base import Kernels
 
@@ -19,12 +19,12 @@ class Local:
 
     Parameters
     ----------
-    blocks : sequence of Block
+    blocks : sequence of Block or VectorBlock
     kernels : Kernels
         The backend that every task of a sweep is given.
     """
 
-    def __init__(self, blocks: Sequence[Block], kernels: Kernels) -> None:
+    def __init__(self, blocks: Sequence[Any], kernels: Kernels) -> None:
         self.kernels = kernels
         self.blocks = tuple(kernels.prepare(block) for block in blocks)
 
@@ -47,11 +47,9 @@ class Local:
         return ((),) * len(self.blocks)
 
     @cached_property
-    def summary(self) -> Summary:
-        """Marginals of all blocks together."""
-        columns = np.sum([block.column_totals for block in self.blocks], axis=0)
-        weight = float(sum(block.weight.sum() for block in self.blocks))
-        return Summary(columns, weight, float(columns.sum()))
+    def summary(self) -> Any:
+        """What is known of all blocks together."""
+        return type(self.blocks[0]).summarize(self.blocks)
 
     def sweep(self, task: Task, rows: RowsHandle, *shared: Any) -> tuple[RowsHandle, Any, float]:
         """Run the task on every block and add up statistics and energies, in block order."""

@@ -24,7 +24,7 @@ from isotherm.anneal.fold import fold_in
 from isotherm.anneal.heldout import SMOOTHING, Heldout, HeldoutTokens, smoothed_unigram
 from isotherm.anneal.schedule import Fixed, Schedule
 from isotherm.anneal.start import Start, state_of
-from isotherm.anneal.trace import Fit, Outcome, Record, distinct_components
+from isotherm.anneal.trace import Fit, Outcome, Record
 from isotherm.data.base import Array, Data
 from isotherm.data.counts import Counts, as_counts
 from isotherm.data.local import Local
@@ -32,7 +32,7 @@ from isotherm.data.split import as_generator, hold_out_tokens
 from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.estimators import checks
 from isotherm.kernels.cpu import Cpu
-from isotherm.models.base import DEAD, Model
+from isotherm.models.base import DEAD, CountModel, distinct_components
 
 log = logging.getLogger("isotherm")
 
@@ -171,7 +171,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     # What a shell may override ---------------------------------------------------------------
 
-    def _model(self, n_rows: int, total: float) -> Model:
+    def _model(self, n_rows: int, total: float) -> CountModel:
         raise NotImplementedError
 
     def _schedule(self) -> Schedule:
@@ -180,7 +180,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _start(self) -> Start:
         raise NotImplementedError
 
-    def _plan(self, model: Model, counts: Counts, weight: Array | None, seed: int) -> Plan:
+    def _plan(self, model: CountModel, counts: Counts, weight: Array | None, seed: int) -> Plan:
         """Tokens held out of every row steer the stop (Hofmann's validation perplexity)."""
         kernels, schedule = self._kernels(), self.schedule or self._schedule()
         full = Local.place(self._prepared(counts), kernels, weight=weight)

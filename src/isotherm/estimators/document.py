@@ -26,7 +26,7 @@ from isotherm.data.split import hold_out_rows
 from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.estimators import checks
 from isotherm.estimators.base import CountEstimator, Plan
-from isotherm.models.base import Model
+from isotherm.models.base import CountModel
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
 
@@ -179,7 +179,7 @@ class DocumentMixture(CountEstimator):
             message = "all rows are in proportion: there is nothing to anneal, the topics coincide"
             warnings.warn(message, IsothermWarning, stacklevel=4)
 
-    def _model(self, n_rows: int, total: float) -> Model:
+    def _model(self, n_rows: int, total: float) -> CountModel:
         K = self.n_components
         if n_rows < K:
             message = f"n_components={K} for {n_rows} rows; some topics will coincide"
@@ -196,7 +196,7 @@ class DocumentMixture(CountEstimator):
     def _start(self) -> Start:
         return Noisy(0.1)
 
-    def _plan(self, model: Model, counts: Counts, weight: Array | None, seed: int) -> Plan:
+    def _plan(self, model: CountModel, counts: Counts, weight: Array | None, seed: int) -> Plan:
         """Rows held out whole steer the stop (Choi's total perplexity), once or fold by fold."""
         schedule = self.schedule or self._schedule()
         full = Local.place(counts, self._kernels(), weight=weight)
@@ -210,7 +210,7 @@ class DocumentMixture(CountEstimator):
         return plan if fold is None else plan._replace(data=fold.data, heldout=fold.heldout)
 
     def _cross_validated(
-        self, model: Model, plan: Plan, counts: Counts, weight: Array | None, seed: int
+        self, model: CountModel, plan: Plan, counts: Counts, weight: Array | None, seed: int
     ) -> Schedule:
         """The schedule, ended where the folds' mean score is best."""
         schedule = plan.schedule

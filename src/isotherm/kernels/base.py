@@ -7,14 +7,16 @@ apart before they raise them to a power). I rows, J columns, K components.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isotherm.data.base import Block
+from isotherm.data.vectors import VectorBlock
 
 Array = NDArray[Any]
+BlockT = TypeVar("BlockT", Block, VectorBlock)
 
 
 class PairSums(NamedTuple):
@@ -54,6 +56,18 @@ class LeaveOneOut(NamedTuple):
     columns: Array
 
 
+class NodeSums(NamedTuple):
+    """Sums of a posterior over centres, `q(k) ~ exp(-|x - y_k|^2 / (2 scale))`, all float64.
+
+    `mass` (K,): weighted posterior, or (K, D) by columns where values are missing; `moment` (K, D):
+    weighted posterior times x; `log_z`: sum of weight x log normaliser.
+    """
+
+    mass: Array
+    moment: Array
+    log_z: float
+
+
 class Kernels(Protocol):
     """A backend. Outputs have the backend's dtype unless float64 is promised."""
 
@@ -66,7 +80,7 @@ class Kernels(Protocol):
         """
         ...
 
-    def prepare(self, block: Block) -> Block:
+    def prepare(self, block: BlockT) -> BlockT:
         """Block as this backend wants it (type of the counts, place of the arrays)."""
         ...
 
@@ -121,4 +135,14 @@ class Kernels(Protocol):
 
         One copy of each row is taken out (all of it where its weight is below one).
         """
+        ...
+
+    def nodes(self, block: VectorBlock, centres: Array, scale: float) -> NodeSums:
+        """Sums of the posterior of centres (K, D); missing values are left out of distances."""
+        ...
+
+    def node_posterior(
+        self, block: VectorBlock, centres: Array, scale: float
+    ) -> tuple[Array, Array]:
+        """The posterior itself, (I, K), and the log normaliser of each row, (I,) float64."""
         ...

@@ -11,15 +11,17 @@ import os
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isotherm.data.base import Block
-from isotherm.kernels.base import Array, LeaveOneOut, PairSums, RowSums
-from isotherm.kernels.reference import ONCE, floored_log
+from isotherm.data.vectors import VectorBlock
+from isotherm.kernels import dense
+from isotherm.kernels.base import Array, BlockT, LeaveOneOut, NodeSums, PairSums, RowSums
+from isotherm.kernels.reference import ONCE, floored_log, of_type
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -61,11 +63,11 @@ class Cpu:
         """Type of the tables."""
         return np.dtype(self.precision)
 
-    def prepare(self, block: Block) -> Block:
-        """Block with counts of the tables' type."""
+    def prepare(self, block: BlockT) -> BlockT:
+        """Block with values of the tables' type."""
         if block.values.dtype == self.dtype:
             return block
-        return replace(block, values=block.values.astype(self.dtype))
+        return of_type(block, self.dtype)
 
     def power(self, table: Array, beta: float, log_scale: Array) -> Array:
         """`table ** beta * exp(log_scale)`."""
@@ -235,6 +237,16 @@ class Cpu:
         return LeaveOneOut(
             posterior, posterior * block.weight[:, None], self.transposed_times(block, posterior)
         )
+
+    def nodes(self, block: VectorBlock, centres: Array, scale: float) -> NodeSums:
+        """Sums of the posterior over centres."""
+        return dense.node_sums(block, centres, scale, self._run)
+
+    def node_posterior(
+        self, block: VectorBlock, centres: Array, scale: float
+    ) -> tuple[Array, Array]:
+        """Posterior over centres (I, K), log normalisers (I,)."""
+        return dense.node_posterior(block, centres, scale, self._run)
 
     def _add_columns(self, block: Block, U: Array, out: Array) -> None:
         loops, order, heavy = _loops(), block.by_column, block.weighted

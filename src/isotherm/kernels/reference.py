@@ -12,7 +12,8 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from isotherm.data.base import Block
-from isotherm.kernels.base import Array, LeaveOneOut, PairSums, RowSums
+from isotherm.data.vectors import VectorBlock
+from isotherm.kernels.base import Array, BlockT, LeaveOneOut, NodeSums, PairSums, RowSums
 
 LOG_FLOOR = float(np.log(1e-300))
 # Column totals are sums of rounded posteriors: "seen only here" means equal up to this.
@@ -28,9 +29,9 @@ class Reference:
         """Always float64."""
         return np.dtype(np.float64)
 
-    def prepare(self, block: Block) -> Block:
-        """Block with float64 counts."""
-        return replace(block, values=block.values.astype(np.float64))
+    def prepare(self, block: BlockT) -> BlockT:
+        """Block with float64 values."""
+        return of_type(block, self.dtype)
 
     def power(self, table: Array, beta: float, log_scale: Array) -> Array:
         """`table ** beta * exp(log_scale)`."""
@@ -129,6 +130,31 @@ class Reference:
         return LeaveOneOut(
             posterior, heavy, _add_at(j, block.values[:, None] * heavy[i], block.n_columns)
         )
+
+    def nodes(self, block: VectorBlock, centres: Array, scale: float) -> NodeSums:
+        """Sums of the posterior over centres, all distances at once."""
+        posterior, log_z = self.node_posterior(block, centres, scale)
+        heavy = posterior * block.weight[:, None]
+        mass = heavy.sum(axis=0) if block.present is None else heavy.T @ block.present
+        return NodeSums(mass, heavy.T @ block.values, float(block.weight @ log_z))
+
+    def node_posterior(
+        self, block: VectorBlock, centres: Array, scale: float
+    ) -> tuple[Array, Array]:
+        """Posterior over centres (I, K), log normalisers (I,)."""
+        gap = block.values[:, None, :] - centres
+        if block.present is not None:
+            gap *= block.present[:, None, :]
+        exponent = -(gap**2).sum(axis=2) / (2.0 * scale)
+        return softmax(exponent, axis=1), logsumexp(exponent, axis=1)
+
+
+def of_type(block: BlockT, dtype: np.dtype[Any]) -> BlockT:
+    """Block with values of a type."""
+    if isinstance(block, VectorBlock) and block.present is not None:
+        present = block.present.astype(dtype)
+        return replace(block, values=block.values.astype(dtype), present=present)
+    return replace(block, values=block.values.astype(dtype))
 
 
 def floored_log(table: Array) -> Array:

@@ -17,6 +17,7 @@ from isotherm.models.base import (
     DEAD,
     Deviation,
     Mixture,
+    Topics,
     distributions,
     floored,
     held_back,
@@ -46,7 +47,7 @@ class AspectStats(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Aspect:
+class Aspect(Topics):
     """Aspect model with `n_components` aspects.
 
     Parameters

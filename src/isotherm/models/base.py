@@ -14,6 +14,7 @@ from scipy import sparse
 
 from isotherm.data.base import Array, Block, Expected, Summary
 from isotherm.kernels.base import Kernels
+from isotherm.kernels.reference import floored_log
 
 # A component with less than this share of all mass is dead: it keeps its last distribution.
 DEAD = 1e-12
@@ -30,17 +31,43 @@ class Mixture(NamedTuple):
     table: Array
 
 
-class Deviation(NamedTuple):
-    """Centred curvature of one component over a block: `matrix - outer(left, right)`.
+class Probes(NamedTuple):
+    """What may split at a state, and how to find out.
 
-    The largest singular value of all blocks stacked decides where the component splits. `matrix`
-    sparse (I, J), `left` (I,), `right` (J,); the outer product takes the direction out that would
-    break the normalisation.
+    `components`: which components have a curvature of their own; `n_modes`: how many of the
+    largest eigenvalues of each matter; `size`: length of a mode; `dense`: whether the whole matrix
+    is cheaper than a Lanczos solve.
+    """
+
+    components: Array
+    n_modes: int
+    size: int
+    dense: bool = False
+
+
+class Curvature(Protocol):
+    """Share of a block in the symmetric matrix whose large eigenvalues say what splits."""
+
+    def product(self, vectors: Array) -> Array:
+        """The matrix times a vector (size,) or several (size, n)."""
+        ...
+
+
+class Deviation(NamedTuple):
+    """Curvature B'B of one component over a block, B = `matrix - outer(left, right)`.
+
+    `matrix` sparse (I, J), `left` (I,), `right` (J,); the outer product takes the direction out
+    that would break the normalisation.
     """
 
     matrix: sparse.csr_array[Any]
     left: Array
     right: Array
+
+    def product(self, vectors: Array) -> Array:
+        """B'B v, (J,) from (J,) or (J, n) from (J, n)."""
+        image = self.matrix @ vectors - np.multiply.outer(self.left, self.right @ vectors)
+        return np.asarray(self.matrix.T @ image - np.multiply.outer(self.right, self.left @ image))
 
 
 class Model(Protocol):
@@ -65,16 +92,16 @@ class Model(Protocol):
         """The one-component model that this one is above its first critical temperature."""
         ...
 
-    def init(self, summary: Summary, table: Array) -> Any:
-        """Parameters with equal weights and the given column distributions (J, K)."""
+    def collapsed(self, summary: Any, dtype: Any) -> Any:
+        """Parameters with every component at the mean of the data."""
         ...
 
-    def start(self, params: Any, block: Block, k: Kernels) -> Any:
+    def start(self, params: Any, block: Any, k: Kernels) -> Any:
         """Rows before the first E-step."""
         ...
 
     def expect(
-        self, params: Any, rows: Any, block: Block, temperature: float, k: Kernels
+        self, params: Any, rows: Any, block: Any, temperature: float, k: Kernels
     ) -> Expected:
         """E-step on a block: new rows, statistics that add up, share of the free energy."""
         ...
@@ -83,7 +110,7 @@ class Model(Protocol):
         """M-step: new parameters, and the part of their energy that no block can see."""
         ...
 
-    def prior_energy(self, params: Any, summary: Summary) -> float:
+    def prior_energy(self, params: Any, summary: Any) -> float:
         """The part of the energy of any parameters that no block can see."""
         ...
 
@@ -95,6 +122,36 @@ class Model(Protocol):
         """Parameters with every component moved by relative noise, normalised again."""
         ...
 
+    def log_likelihood(self, params: Any, rows: Any, block: Any, k: Kernels) -> float:
+        """Log-likelihood of a block at T = 1."""
+        ...
+
+    def sizes(self, params: Any) -> tuple[int, int]:
+        """Number of components, and of those that are distinct."""
+        ...
+
+    def probes(self, params: Any) -> Probes:
+        """What may split next."""
+        ...
+
+    def deviation(
+        self, params: Any, rows: Any, block: Any, temperature: float, component: int, k: Kernels
+    ) -> Curvature:
+        """Curvature of one component over a block."""
+        ...
+
+    def critical_temperature(self, singular: float) -> float:
+        """Temperature below which a mode splits whose eigenvalue has this square root."""
+        ...
+
+
+class CountModel(Model, Protocol):
+    """A model of counts: what starts, held-out scores and estimators ask besides."""
+
+    def init(self, summary: Summary, table: Array) -> Any:
+        """Parameters with equal weights and the given column distributions (J, K)."""
+        ...
+
     def mixture(self, params: Any, rows: Any) -> Mixture:
         """Predictive distribution of the rows of a block."""
         ...
@@ -103,15 +160,29 @@ class Model(Protocol):
         """Weights (K,) and distributions (J, K) of the components."""
         ...
 
-    def deviation(
-        self, params: Any, rows: Any, block: Block, temperature: float, component: int, k: Kernels
-    ) -> Deviation:
-        """Curvature of one component over a block."""
-        ...
 
-    def critical_temperature(self, singular: float) -> float:
-        """Temperature below which a component with that largest singular value splits."""
-        ...
+class Topics:
+    """What every model of counts does alike, in terms of `init`, `mixture` and `components`."""
+
+    def collapsed(self: CountModel, summary: Summary, dtype: Any) -> Any:
+        """Every component is the marginal distribution of the columns."""
+        marginal = unigram(summary).astype(dtype)
+        return self.init(summary, np.repeat(marginal[:, None], self.n_components, axis=1))
+
+    def log_likelihood(self: CountModel, params: Any, rows: Any, block: Block, k: Kernels) -> float:
+        """Sum of n log P(y|x) over the tokens of a block."""
+        p = k.dots(block, *self.mixture(params, rows))
+        return float(block.weighted @ floored_log(p.astype(np.float64)))
+
+    def sizes(self: CountModel, params: Any) -> tuple[int, int]:
+        """Number of components, and of those that are distinct."""
+        weight, table = self.components(params)
+        return len(weight), len(distinct_components(weight, table))
+
+    def probes(self: CountModel, params: Any) -> Probes:
+        """Every distinct component has one critical temperature."""
+        weight, table = self.components(params)
+        return Probes(distinct_components(weight, table), 1, len(table), len(table) < 3)
 
 
 def unigram(summary: Summary) -> Array:
@@ -167,3 +238,27 @@ def on_pattern(values: Array, block: Block) -> sparse.csr_array[Any]:
     """Values (nnz,) on the pattern of a block as a sparse matrix (I, J), float64."""
     shape = (block.n_rows, block.n_columns)
     return sparse.csr_array((values.astype(np.float64), block.indices, block.indptr), shape=shape)
+
+
+def distinct_components(weight: Array, table: Array, threshold: float = 0.02) -> Array:
+    """Indices of components that differ from every earlier one of them.
+
+    Two components are one when the L1 distance of their distributions (J, K) is at most the
+    threshold. Dead components (weight zero) do not count.
+    """
+    alive = np.flatnonzero(weight > DEAD)
+    root = np.sqrt(table[:, alive].astype(np.float32))
+    root /= np.linalg.norm(root, axis=0)
+    # The Hellinger distance H costs one product of tables and bounds the other on both sides,
+    # 2 H^2 <= L1 <= sqrt(8) H: most pairs need no more than that.
+    hellinger = np.sqrt(np.maximum(1.0 - root.T @ root, 0.0))
+    leaders: list[int] = []
+    for c in range(len(alive)):
+        near = [leader for leader in leaders if 2.0 * hellinger[c, leader] ** 2 <= threshold]
+        if not any(
+            np.sqrt(8.0) * hellinger[c, leader] <= threshold
+            or np.abs(table[:, alive[c]] - table[:, alive[leader]]).sum() <= threshold
+            for leader in near
+        ):
+            leaders.append(c)
+    return np.asarray(alive[leaders])

@@ -16,6 +16,7 @@ from isotherm.kernels.reference import floored_log
 from isotherm.models.base import (
     Deviation,
     Mixture,
+    Topics,
     distributions,
     floored,
     held_back,
@@ -47,7 +48,7 @@ class ClusterStats(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RowMixture:
+class RowMixture(Topics):
     """Base of such models: everything but the E-step, the temperatures and the rows' start.
 
     Parameters
