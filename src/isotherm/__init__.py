@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from isotherm.estimators.aspect import AspectModel
     from isotherm.estimators.cluster import OneSidedClustering
     from isotherm.estimators.document import DocumentMixture
+    from isotherm.estimators.gtm import GTM
 
 __version__ = "0.1.0"
 
@@ -28,6 +29,7 @@ _HOME = {
     "DocumentMixture": "isotherm.estimators.document",
     "Exponential": "isotherm.anneal.schedule",
     "Fixed": "isotherm.anneal.schedule",
+    "GTM": "isotherm.estimators.gtm",
     "Grid": "isotherm.anneal.schedule",
     "HeldoutRule": "isotherm.anneal.callbacks",
     "IsothermError": "isotherm.errors",
@@ -47,6 +49,7 @@ _HOME = {
 }
 
 __all__ = [
+    "GTM",
     "Adaptive",
     "AspectModel",
     "Callback",

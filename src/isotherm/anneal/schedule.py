@@ -124,6 +124,9 @@ class Adaptive:
     start : float, optional
     smallest, largest : float
         The factor on T - zero is kept between these two.
+    skip_near : bool
+        Pass over critical temperatures that would need a factor above `largest`, instead of taking
+        the smallest step: the modes of a map that have condensed stay near T for good.
     """
 
     restarts: ClassVar[bool] = False
@@ -132,6 +135,7 @@ class Adaptive:
     start: float | None = None
     smallest: float = 0.7
     largest: float = 0.97
+    skip_near: bool = False
 
     def __post_init__(self) -> None:
         """Refuse bounds that do not cool."""
@@ -153,9 +157,10 @@ class Adaptive:
         last = trace[-1].temperature
         if last <= self.end:
             return None
-        below = [t for t in critical().tolist() if t < last]
-        target = max(below, default=zero) - zero
         u = last - zero
+        far = self.largest * u if self.skip_near else u
+        below = [t - zero for t in critical().tolist() if t - zero < far]
+        target = max(below, default=0.0)
         step = float(np.clip(target, self.smallest * u, self.largest * u))
         return _cooled(last, zero + step, self.end, zero)
 

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-import sys
 import warnings
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isotherm import evaluate
-from isotherm.anneal.callbacks import Callback, HeldoutRule, Log, Progress
-from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
+from isotherm.anneal.callbacks import HeldoutRule
+from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.heldout import SMOOTHING, Heldout, HeldoutTokens, smoothed_unigram
 from isotherm.anneal.schedule import Fixed, Schedule
@@ -31,7 +29,7 @@ from isotherm.data.local import Local
 from isotherm.data.split import as_generator, hold_out_tokens
 from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.estimators import checks
-from isotherm.kernels.cpu import Cpu
+from isotherm.estimators.annealed import Annealed
 from isotherm.models.base import DEAD, CountModel, distinct_components
 
 log = logging.getLogger("isotherm")
@@ -49,36 +47,8 @@ class Plan(NamedTuple):
     schedule: Schedule
 
 
-class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
     """Base of the estimators for counts; not for direct use."""
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to counts.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, dataframe or Counts, (I, J)
-            Non-negative counts.
-        y : ignored
-        sample_weight : array-like (I,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-        """
-        before = dict(vars(self))
-        for name in [name for name in before if name.endswith("_")]:
-            delattr(self, name)
-        try:
-            self._fit(X, sample_weight)
-        except BaseException:
-            # A fit that fails leaves the estimator as it was, fitted or not.
-            self.__dict__ = before
-            raise
-        if self.outcome_ == Outcome.INTERRUPTED.value:
-            warnings.warn(f"fit was {self.outcome_}", ConvergenceWarning, stacklevel=2)
-        return self
 
     def _fit(self, X: Any, sample_weight: Any) -> None:
         self._check_parameters()
@@ -206,16 +176,8 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         checks.integer("n_components", self.n_components, 1)
         checks.number("validation_fraction", self.validation_fraction, 0.0, 0.9)
         checks.integer("patience", self.patience, 1)
-        checks.number("tol", self.tol, 0.0)
-        checks.integer("max_iter", self.max_iter, 1)
-        checks.flag("over_relax", self.over_relax)
-        checks.flag("record_critical", self.record_critical)
-        checks.one_of("precision", self.precision, ("auto", "float32", "float64"))
-        if self.n_jobs is not None and self.n_jobs != -1:
-            checks.integer("n_jobs", self.n_jobs, 1)
-        checks.provides("schedule", self.schedule, "next", "Exponential() or Fixed(1.0)")
+        self._check_engine()
         checks.provides("start", self.start, "state", "Spectral() or Noisy()")
-        checks.callbacks(self.callbacks)
 
     def _counts(self, X: Any, *, reset: bool) -> Counts:
         """Validated counts; a fit remembers the columns, everything after is held to them."""
@@ -262,26 +224,13 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 "count over the same columns in the same order"
             )
 
-    def _kernels(self) -> Cpu:
-        # The precision of the fit: that of a batch by itself would depend on its size.
-        threads = None if self.n_jobs in (None, -1) else int(self.n_jobs)
-        return Cpu(self.precision_, threads)
-
     def _annealer(self, plan: Plan) -> Annealer:
-        callbacks: list[Callback] = [Log(), *self.callbacks]
+        engine = self._engine(plan.schedule)
+        callbacks = list(engine.callbacks)
         if plan.heldout is not None and not plan.schedule.restarts:
             callbacks.append(HeldoutRule(self.patience))
-        if self.verbose or (self.verbose is None and sys.stderr.isatty()):
-            callbacks.append(Progress(delay=0.0 if self.verbose else 2.0))
-        return Annealer(
-            plan.schedule,
-            relaxation=Relaxation(cap=3.0) if self.over_relax else NO_RELAXATION,
-            start=self.start or self._start(),
-            tol=self.tol,
-            max_sweeps=self.max_iter,
-            record_critical=self.record_critical,
-            callbacks=callbacks,
-        )
+        start = self.start or self._start()
+        return dataclasses.replace(engine, start=start, callbacks=callbacks)
 
     def _finished(
         self, annealer: Annealer, plan: Plan, cooled: Fit, rng: np.random.Generator

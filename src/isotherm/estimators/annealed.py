@@ -1,0 +1,83 @@
+"""What every estimator shares: a fit that leaves no mess, and the settings of the engine."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+
+from isotherm.anneal.callbacks import Callback, Log, Progress
+from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
+from isotherm.anneal.schedule import Schedule
+from isotherm.anneal.trace import Outcome
+from isotherm.estimators import checks
+from isotherm.kernels.cpu import Cpu
+
+
+class Annealed(BaseEstimator):
+    """Base of all estimators; not for direct use. A shell defines `_fit`."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to data.
+
+        Parameters
+        ----------
+        X : array-like or dataframe, (I, J)
+            Non-negative counts (sparse matrices and Counts as well), or vectors for a map.
+        y : ignored
+        sample_weight : array-like (I,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+        """
+        before = dict(vars(self))
+        for name in [name for name in before if name.endswith("_")]:
+            delattr(self, name)
+        try:
+            self._fit(X, sample_weight)
+        except BaseException:
+            # A fit that fails leaves the estimator as it was, fitted or not.
+            self.__dict__ = before
+            raise
+        if self.outcome_ == Outcome.INTERRUPTED.value:
+            warnings.warn(f"fit was {self.outcome_}", ConvergenceWarning, stacklevel=2)
+        return self
+
+    def _fit(self, X: Any, sample_weight: Any) -> None:
+        raise NotImplementedError
+
+    def _check_engine(self) -> None:
+        """Refuse settings of the engine that make no sense."""
+        checks.number("tol", self.tol, 0.0)
+        checks.integer("max_iter", self.max_iter, 1)
+        checks.flag("over_relax", self.over_relax)
+        checks.flag("record_critical", self.record_critical)
+        checks.one_of("precision", self.precision, ("auto", "float32", "float64"))
+        if self.n_jobs is not None and self.n_jobs != -1:
+            checks.integer("n_jobs", self.n_jobs, 1)
+        checks.provides("schedule", self.schedule, "next", "Exponential() or Fixed(1.0)")
+        checks.callbacks(self.callbacks)
+
+    def _kernels(self) -> Cpu:
+        # The precision of the fit: that of a batch by itself would depend on its size.
+        threads = None if self.n_jobs in (None, -1) else int(self.n_jobs)
+        return Cpu(self.precision_, threads)
+
+    def _engine(self, schedule: Schedule) -> Annealer:
+        """The engine with this estimator's settings."""
+        callbacks: list[Callback] = [Log(), *self.callbacks]
+        if self.verbose or (self.verbose is None and sys.stderr.isatty()):
+            callbacks.append(Progress(delay=0.0 if self.verbose else 2.0))
+        return Annealer(
+            schedule,
+            relaxation=Relaxation(cap=3.0) if self.over_relax else NO_RELAXATION,
+            tol=self.tol,
+            max_sweeps=self.max_iter,
+            record_critical=self.record_critical,
+            callbacks=callbacks,
+        )

@@ -1,0 +1,396 @@
+"""Estimator of maps: the generative topographic mapping, annealed or by plain EM."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from isotherm.anneal.callbacks import Callback
+from isotherm.anneal.schedule import Exponential, Fixed, Schedule, lowest
+from isotherm.anneal.start import state_of
+from isotherm.anneal.trace import Fit, Outcome, Record
+from isotherm.data.base import Array
+from isotherm.data.local import Local
+from isotherm.data.split import as_generator
+from isotherm.data.vectors import vector_blocks
+from isotherm.errors import IsothermError, IsothermWarning
+from isotherm.estimators import checks
+from isotherm.estimators.annealed import Annealed
+from isotherm.estimators.mapping import (
+    Projected,
+    axes,
+    joined,
+    location,
+    posterior,
+    principal,
+    project,
+)
+from isotherm.models.grid import LatentGrid, basis_at, basis_slopes
+from isotherm.models.gtm import Gtm, GtmParams
+
+# Nodes and basis functions along each axis of maps of one, two and three dimensions.
+NODES = {1: 40, 2: 15, 3: 8}
+BASIS = {1: 8, 2: 4, 3: 3}
+# Prior precision of the weights where the variance of the data is one.
+ALPHA = 0.002
+# Size of the sheet that the map begins as, in standard deviations of the data.
+SHEET = 0.1
+# Below this many rows x nodes x columns double precision costs nothing that anyone would notice.
+SMALL_WORK = 5_000_000
+# Numbers of the responsibilities that are held at a time.
+HELD = 1 << 24
+# Most sweeps at T = 1, in multiples of those at any other temperature.
+LAST = 10
+
+
+class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
+    """Generative topographic mapping: a map of vectors, fitted by deterministic annealing.
+
+    A smooth sheet over a grid of K nodes in one to three dimensions is laid through the data, with
+    Gaussian noise around it (Bishop, Svensen & Williams 1998). By default it opens at the first
+    critical temperature and is cooled to T = 1 (DA-GTM, Choi 2012); `schedule=Fixed(1.0)` is plain
+    EM. Columns are used as they are: standardise them first if their units differ. Missing values
+    (NaN) are left out, exactly: what is fitted is the likelihood of the values that are there.
+
+    Parameters
+    ----------
+    n_components : {1, 2, 3}
+        Dimensions of the map.
+    n_nodes : int or tuple of int, optional
+        Nodes along each axis; 40, 15 x 15 or 8 x 8 x 8 by default.
+    n_basis : int or tuple of int, optional
+        Basis functions along each axis; 8, 4 x 4 or 3 x 3 x 3 by default. More bend more.
+    basis_width : float
+        Width of a basis function, in spacings between them.
+    alpha : float, optional
+        Precision of the prior of the weights, in units of 1 / X^2; by default 0.002 divided by the
+        mean variance of the columns, so that the scale of X does not matter.
+    noise : float, optional
+        Hold the noise variance at this value instead of estimating it.
+    start : {"auto", "sheet", "white", "pca"}
+        Where the sheet begins: small, flat and in random directions; as noise; along the principal
+        components. "auto" is "sheet", or "pca" for plain EM, which cannot be annealed from.
+    schedule : Schedule, optional
+        Temperatures, from just below the first critical one down to 1; by default by 5 % a step.
+    n_init : int
+        Independent runs; the one with the lowest final objective is kept.
+    projection : {"mean", "mode"}
+        What `transform` gives: the mean of the posterior over nodes, or the likeliest node.
+    tol : float
+        A temperature is settled when a sweep lowers the objective by no more than this many nats
+        per row.
+    max_iter : int
+        Most sweeps over the data at one temperature; ten times as many at the last.
+    over_relax : bool
+        Over-relaxed EM with an adaptive factor (at most 3) and a safeguard.
+    record_critical : bool
+        Note the next critical temperatures in every record of `trace_` (an eigen-solve each).
+    callbacks : sequence of Callback
+    precision : {"auto", "float32", "float64"}
+        Type of the large products; "auto" is float32 except for small problems.
+    n_jobs : int, optional
+        Threads; None or -1 is all cores. The result does not depend on it, to the bit.
+    random_state : int, Generator, RandomState or None
+    verbose : bool, optional
+        Progress line; None shows it on a terminal after two seconds.
+
+    Attributes
+    ----------
+    nodes_ : (K, L)
+        Places of the nodes in [-1, 1]^L.
+    centres_ : (K, D)
+        What each node stands for, in the units of X.
+    noise_variance_ : float
+        Variance around the sheet, per column.
+    log_likelihood_ : float
+        Of the training rows at T = 1.
+    objective_ : float
+        -log_likelihood_ plus the prior: what was minimised at T = 1.
+    first_critical_ : float
+        Temperature at which the sheet opens; NaN where the schedule did not need it.
+    trace_ : tuple of Record
+        One record per temperature; predicted transitions in `critical` where asked for.
+    outcome_ : str
+    n_iter_ : int
+        Sweeps in all, of the run that was kept.
+    temperature_ : float
+    precision_ : {"float32", "float64"}
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotherm import GTM
+    >>> angle = np.linspace(0, 3, 60)
+    >>> X = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    >>> along = GTM(n_components=1, random_state=0).fit_transform(X)[:, 0]
+    >>> bool(np.all(np.diff(along) > 0) or np.all(np.diff(along) < 0))
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_nodes: int | tuple[int, ...] | None = None,
+        n_basis: int | tuple[int, ...] | None = None,
+        basis_width: float = 2.0,
+        alpha: float | None = None,
+        noise: float | None = None,
+        start: str = "auto",
+        schedule: Schedule | None = None,
+        n_init: int = 1,
+        projection: str = "mean",
+        tol: float = 1e-5,
+        max_iter: int = 100,
+        over_relax: bool = True,
+        record_critical: bool = False,
+        callbacks: Sequence[Callback] = (),
+        precision: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_nodes = n_nodes
+        self.n_basis = n_basis
+        self.basis_width = basis_width
+        self.alpha = alpha
+        self.noise = noise
+        self.start = start
+        self.schedule = schedule
+        self.n_init = n_init
+        self.projection = projection
+        self.tol = tol
+        self.max_iter = max_iter
+        self.over_relax = over_relax
+        self.record_critical = record_critical
+        self.callbacks = callbacks
+        self.precision = precision
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # What users call -------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Array:
+        """Places in the map, (I, L); a row without any value is placed at the mean of the nodes."""
+        projected = self._projected(X)
+        return projected.mode if self.projection == "mode" else projected.mean
+
+    def inverse_transform(self, Z: Any) -> Array:
+        """Points of the sheet, (P, D) in the units of X, at places of the map (P, L)."""
+        check_is_fitted(self)
+        places = self._places(Z)
+        return np.asarray(basis_at(self.grid_, places) @ self.weight_ + self.mean_)
+
+    def score_samples(self, X: Any) -> Array:
+        """Log density of each row (of its values that are not missing), (I,)."""
+        return self._projected(X).log_density
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log density of the rows; higher is better."""
+        return float(self.score_samples(X).mean())
+
+    def responsibilities(self, X: Any) -> Array:
+        """Posterior of the nodes for each row, (I, K)."""
+        check_is_fitted(self)
+        data = self._placed(self._vectors(X, reset=False), None)
+        rows, _, _ = data.sweep(posterior, data.no_rows, self.model_, self.params_)
+        return np.concatenate([part.posterior for part in rows]).astype(np.float64)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Rows drawn from the fitted density, (n_samples, D)."""
+        check_is_fitted(self)
+        checks.integer("n_samples", n_samples, 1)
+        rng = as_generator(self.random_state if random_state is None else random_state)
+        chosen = self.centres_[rng.integers(len(self.centres_), size=n_samples)]
+        noise = rng.standard_normal(chosen.shape)
+        return np.asarray(chosen + np.sqrt(self.noise_variance_) * noise)
+
+    def magnification(self, Z: Any = None) -> Array:
+        """How much the sheet is stretched at places of the map (P, L), or at the nodes, (P,).
+
+        The size of the piece of the sheet that a unit of the map becomes: large values are
+        borders between clusters.
+        """
+        check_is_fitted(self)
+        places = self.nodes_ if Z is None else self._places(Z)
+        slopes = np.einsum("pml,md->pld", basis_slopes(self.grid_, places), self.weight_)
+        metric = np.einsum("pld,pnd->pln", slopes, slopes)
+        return np.asarray(np.sqrt(np.maximum(np.linalg.det(metric), 0.0)))
+
+    # How it is fitted ------------------------------------------------------------------------
+
+    def _fit(self, X: Any, sample_weight: Any) -> None:
+        self._check_parameters()
+        values = self._vectors(X, reset=True)
+        weight = checks.row_weights(sample_weight, np.ones(len(values)))
+        self.mean_, self.scale_ = location(values, weight)
+        grid = self._grid()
+        work = values.size * grid.n_nodes
+        auto = "float64" if work < SMALL_WORK else "float32"
+        self.precision_ = auto if self.precision == "auto" else self.precision
+        self.grid_, self.nodes_ = grid, grid.nodes.copy()
+        unit = self.scale_**2
+        alpha = ALPHA if self.alpha is None else self.alpha * unit
+        held = None if self.noise is None else self.noise / unit
+        model, data = Gtm(grid, alpha, held), self._placed(values, weight)
+        rng = as_generator(self.random_state)
+        runs = [self._run(model, data, rng, values) for _ in range(self.n_init)]
+        best = min(runs, key=lambda pair: pair[1].trace[-1].free_energy)
+        self._set_fitted(data, *best)
+        if self.first_critical_ <= 1.0:
+            message = (
+                f"the first critical temperature is {self.first_critical_:.4g}: there is nothing "
+                "to anneal, plain EM was run at T = 1"
+            )
+            warnings.warn(message, IsothermWarning, stacklevel=3)
+
+    def _run(
+        self, model: Gtm, data: Local, rng: np.random.Generator, values: Array
+    ) -> tuple[Fit, Fit]:
+        """A cooling run, and its end settled at T = 1 (the same where it was interrupted)."""
+        schedule = self.schedule or Exponential(rate=0.95, margin=0.98)
+        begin = state_of(model, data, self._begin(model, data, rng, values, schedule))
+        engine = dataclasses.replace(self._engine(schedule), noise=SHEET)
+        cooled = engine.run(model, data, rng, state=begin)
+        if cooled.outcome is Outcome.INTERRUPTED:
+            return cooled, cooled
+        last = dataclasses.replace(
+            engine, schedule=Fixed(1.0), max_sweeps=LAST * self.max_iter, callbacks=()
+        )
+        return cooled, last.run(model, data, rng, state=cooled.state)
+
+    def _begin(
+        self, model: Gtm, data: Local, rng: np.random.Generator, values: Array, schedule: Schedule
+    ) -> GtmParams:
+        """Parameters of the start; data are centred and of unit variance here."""
+        start, D = self.start, len(data.summary.mean)
+        if start == "auto":
+            start = "pca" if isinstance(schedule, Fixed) else "sheet"
+        if start == "sheet":
+            return model.with_weight(model.sheet(D, SHEET, rng), data.summary)
+        if start == "white":
+            noise = rng.standard_normal((model.n_components, D))
+            return model.with_weight(model.fitted(noise), data.summary)
+        if not isinstance(schedule, Fixed):
+            raise IsothermError(
+                f"start='pca' with schedule={schedule!r}; an exactly symmetric sheet stays where "
+                "it is when it is cooled: anneal from start='sheet' or 'white', or use Fixed(1.0)"
+            )
+        sides, spread, rest = principal(
+            (values - self.mean_) / self.scale_, model.grid.nodes.shape[1]
+        )
+        nodes = model.grid.nodes / model.grid.nodes.std(axis=0)
+        begin = model.with_weight(model.fitted(nodes @ (spread[:, None] * sides)), data.summary)
+        return begin if self.noise else begin._replace(noise=np.asarray(rest))
+
+    def _set_fitted(self, data: Local, cooled: Fit, fit: Fit) -> None:
+        params: GtmParams = fit.state.params
+        cells, unit = float(data.summary.cells.sum()), self.scale_
+        shift = cells * np.log(unit)
+        self.model_, self.params_ = fit.model, params
+        self.weight_ = params.weight * unit
+        self.centres_ = fit.model.centres(params) * unit + self.mean_
+        self.noise_variance_ = float(params.noise) * unit**2
+        self.temperature_ = fit.temperature
+        self.first_critical_ = cooled.first_critical
+        self.trace_: tuple[Record, ...] = tuple(
+            dataclasses.replace(
+                record,
+                free_energy=record.free_energy + shift,
+                log_likelihood=record.log_likelihood - shift,
+            )
+            for record in joined(cooled, fit)
+        )
+        self.outcome_ = cooled.outcome.value
+        self.log_likelihood_ = self.trace_[-1].log_likelihood
+        extra = fit.model.prior_energy(params, data.summary)
+        self.objective_ = -self.log_likelihood_ + extra
+        self.n_iter_ = sum(record.sweeps for record in self.trace_)
+
+    # Validation and placing ------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        checks.one_of("n_components", self.n_components, (1, 2, 3))
+        checks.number("basis_width", self.basis_width, 0.1)
+        checks.integer("n_init", self.n_init, 1)
+        checks.one_of("start", self.start, ("auto", "sheet", "white", "pca"))
+        checks.one_of("projection", self.projection, ("mean", "mode"))
+        if self.alpha is not None:
+            checks.number("alpha", self.alpha, 0.0)
+        if self.noise is not None:
+            checks.number("noise", self.noise, np.finfo(np.float64).tiny)
+        self._check_engine()
+        if self.schedule is not None and lowest(self.schedule) < 1:
+            raise IsothermError(
+                f"schedule={self.schedule!r} goes below T = 1, where a map is no longer one; "
+                "end at 1 or above"
+            )
+        if self.alpha == 0:
+            message = "alpha=0 leaves the weights without a prior: they are nearly undetermined"
+            warnings.warn(message, IsothermWarning, stacklevel=4)
+
+    def _grid(self) -> LatentGrid:
+        L = self.n_components
+        nodes = axes("n_nodes", self.n_nodes, NODES[L], L)
+        basis = axes("n_basis", self.n_basis, BASIS[L], L)
+        if max(nodes) < 2 or max(basis) < 2:
+            raise IsothermError(
+                f"n_nodes={nodes} and n_basis={basis}; a map needs at least 2 of each along an axis"
+            )
+        return LatentGrid(nodes, basis, float(self.basis_width))
+
+    def _vectors(self, X: Any, *, reset: bool) -> Array:
+        """Validated rows (I, D), float64; missing values are NaN."""
+        return np.asarray(
+            validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=np.float64,
+                ensure_all_finite="allow-nan",
+                ensure_min_samples=2 if reset else 1,
+            )
+        )
+
+    def _placed(self, values: Array, weight: Array | None) -> Local:
+        rows = max(1, HELD // self.grid_.n_nodes)
+        kernels = self._kernels()
+        scaled = ((values - self.mean_) / self.scale_).astype(kernels.dtype)
+        return Local(vector_blocks(scaled, weight, rows_per_block=rows), kernels)
+
+    def _projected(self, X: Any) -> Projected:
+        check_is_fitted(self)
+        values = self._vectors(X, reset=False)
+        data = self._placed(values, None)
+        rows, _, _ = data.sweep(project, data.no_rows, self.model_, self.params_, self.nodes_)
+        found: Projected = data.gather(rows)
+        cells = (~np.isnan(values)).sum(axis=1)
+        return found._replace(log_density=found.log_density - cells * np.log(self.scale_))
+
+    def _places(self, Z: Any) -> Array:
+        places = np.asarray(check_array(Z, dtype=np.float64, input_name="Z"))
+        if places.shape[1] != self.n_components:
+            raise IsothermError(
+                f"Z has {places.shape[1]} columns for a map of {self.n_components} dimensions; "
+                "give one row per place, as `transform` does"
+            )
+        return places
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components)
+
+    def __sklearn_tags__(self) -> Any:
+        """Dense input; missing values are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
