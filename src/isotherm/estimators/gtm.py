@@ -25,11 +25,15 @@ from isotherm.estimators.annealed import Annealed
 from isotherm.estimators.mapping import (
     Projected,
     axes,
+    best_of,
+    check_units,
+    cut_off,
     joined,
     location,
+    near,
     posterior,
-    principal,
     project,
+    started,
 )
 from isotherm.models.grid import LatentGrid, basis_at, basis_slopes
 from isotherm.models.gtm import Gtm, GtmParams
@@ -232,6 +236,9 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         self._check_parameters()
         values = self._vectors(X, reset=True)
         weight = checks.row_weights(sample_weight, np.ones(len(values)))
+        if weight is not None:
+            # Rows that do not count may hold anything.
+            values, weight = values[weight > 0], weight[weight > 0]
         self.mean_, self.scale_ = location(values, weight)
         grid = self._grid()
         work = values.size * grid.n_nodes
@@ -242,10 +249,9 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         alpha = ALPHA if self.alpha is None else self.alpha * unit
         held = None if self.noise is None else self.noise / unit
         model, data = Gtm(grid, alpha, held), self._placed(values, weight)
+        check_units(model)
         rng = as_generator(self.random_state)
-        runs = [self._run(model, data, rng, values) for _ in range(self.n_init)]
-        best = min(runs, key=lambda pair: pair[1].trace[-1].free_energy)
-        self._set_fitted(data, *best)
+        self._set_fitted(data, *best_of(self.n_init, lambda: self._run(model, data, rng), data))
         if self.first_critical_ <= 1.0:
             message = (
                 f"the first critical temperature is {self.first_critical_:.4g}: there is nothing "
@@ -253,44 +259,29 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
             )
             warnings.warn(message, IsothermWarning, stacklevel=3)
 
-    def _run(
-        self, model: Gtm, data: Local, rng: np.random.Generator, values: Array
-    ) -> tuple[Fit, Fit]:
+    def _run(self, model: Gtm, data: Local, rng: np.random.Generator) -> tuple[Fit, Fit]:
         """A cooling run, and its end settled at T = 1 (the same where it was interrupted)."""
         schedule = self.schedule or Exponential(rate=0.95, margin=0.98)
-        begin = state_of(model, data, self._begin(model, data, rng, values, schedule))
+        start = self.start
+        if start == "auto":
+            start = "pca" if isinstance(schedule, Fixed) else "sheet"
+        begin = state_of(model, data, started(start, SHEET, model, data, rng, schedule))
         engine = dataclasses.replace(self._engine(schedule), noise=SHEET)
         cooled = engine.run(model, data, rng, state=begin)
         if cooled.outcome is Outcome.INTERRUPTED:
             return cooled, cooled
+        state, plain = cooled.state, Fixed(1.0)
+        if self.start == "auto" and cooled.first_critical <= 1.0:
+            # Nothing opened by cooling: plain EM begins where it always does.
+            state = state_of(model, data, started("pca", SHEET, model, data, rng, plain))
         last = dataclasses.replace(
-            engine, schedule=Fixed(1.0), max_sweeps=LAST * self.max_iter, callbacks=()
+            engine, schedule=plain, max_sweeps=LAST * self.max_iter, callbacks=()
         )
-        return cooled, last.run(model, data, rng, state=cooled.state)
-
-    def _begin(
-        self, model: Gtm, data: Local, rng: np.random.Generator, values: Array, schedule: Schedule
-    ) -> GtmParams:
-        """Parameters of the start; data are centred and of unit variance here."""
-        start, D = self.start, len(data.summary.mean)
-        if start == "auto":
-            start = "pca" if isinstance(schedule, Fixed) else "sheet"
-        if start == "sheet":
-            return model.with_weight(model.sheet(D, SHEET, rng), data.summary)
-        if start == "white":
-            noise = rng.standard_normal((model.n_components, D))
-            return model.with_weight(model.fitted(noise), data.summary)
-        if not isinstance(schedule, Fixed):
-            raise IsothermError(
-                f"start='pca' with schedule={schedule!r}; an exactly symmetric sheet stays where "
-                "it is when it is cooled: anneal from start='sheet' or 'white', or use Fixed(1.0)"
-            )
-        sides, spread, rest = principal(
-            (values - self.mean_) / self.scale_, model.grid.nodes.shape[1]
-        )
-        nodes = model.grid.nodes / model.grid.nodes.std(axis=0)
-        begin = model.with_weight(model.fitted(nodes @ (spread[:, None] * sides)), data.summary)
-        return begin if self.noise else begin._replace(noise=np.asarray(rest))
+        try:
+            return cooled, last.run(model, data, rng, state=state)
+        except KeyboardInterrupt:
+            cooled = dataclasses.replace(cooled, outcome=Outcome.INTERRUPTED)
+            return cooled, cooled
 
     def _set_fitted(self, data: Local, cooled: Fit, fit: Fit) -> None:
         params: GtmParams = fit.state.params
@@ -312,13 +303,13 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         )
         self.outcome_ = cooled.outcome.value
         self.log_likelihood_ = self.trace_[-1].log_likelihood
-        extra = fit.model.prior_energy(params, data.summary)
-        self.objective_ = -self.log_likelihood_ + extra
+        self.objective_ = -self.log_likelihood_ + fit.model.prior_energy(params, data.summary)
         self.n_iter_ = sum(record.sweeps for record in self.trace_)
 
     # Validation and placing ------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
+        checks.integer("n_components", self.n_components, 1)
         checks.one_of("n_components", self.n_components, (1, 2, 3))
         checks.number("basis_width", self.basis_width, 0.1)
         checks.integer("n_init", self.n_init, 1)
@@ -342,9 +333,9 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         L = self.n_components
         nodes = axes("n_nodes", self.n_nodes, NODES[L], L)
         basis = axes("n_basis", self.n_basis, BASIS[L], L)
-        if max(nodes) < 2 or max(basis) < 2:
+        if min(nodes + basis) < 2:
             raise IsothermError(
-                f"n_nodes={nodes} and n_basis={basis}; a map needs at least 2 of each along an axis"
+                f"n_nodes={nodes} and n_basis={basis}; a map needs at least 2 of each on every axis"
             )
         return LatentGrid(nodes, basis, float(self.basis_width))
 
@@ -364,8 +355,13 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
     def _placed(self, values: Array, weight: Array | None) -> Local:
         rows = max(1, HELD // self.grid_.n_nodes)
         kernels = self._kernels()
-        scaled = ((values - self.mean_) / self.scale_).astype(kernels.dtype)
+        scaled = near(self._scaled(values), kernels.dtype)
         return Local(vector_blocks(scaled, weight, rows_per_block=rows), kernels)
+
+    def _scaled(self, values: Array) -> Array:
+        """Rows in the units of the model."""
+        with np.errstate(over="ignore"):
+            return np.asarray((values - self.mean_) / self.scale_)
 
     def _projected(self, X: Any) -> Projected:
         check_is_fitted(self)
@@ -374,20 +370,22 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         rows, _, _ = data.sweep(project, data.no_rows, self.model_, self.params_, self.nodes_)
         found: Projected = data.gather(rows)
         cells = (~np.isnan(values)).sum(axis=1)
-        return found._replace(log_density=found.log_density - cells * np.log(self.scale_))
+        beyond = cut_off(self._scaled(values), data.kernels.dtype) / (2.0 * self.params_.noise)
+        density = found.log_density - beyond - cells * np.log(self.scale_)
+        return found._replace(log_density=density)
 
     def _places(self, Z: Any) -> Array:
         places = np.asarray(check_array(Z, dtype=np.float64, input_name="Z"))
-        if places.shape[1] != self.n_components:
+        if places.shape[1] != self._n_features_out:
             raise IsothermError(
-                f"Z has {places.shape[1]} columns for a map of {self.n_components} dimensions; "
+                f"Z has {places.shape[1]} columns for a map of {self._n_features_out} dimensions; "
                 "give one row per place, as `transform` does"
             )
         return places
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.n_components)
+        return int(self.nodes_.shape[1])
 
     def __sklearn_tags__(self) -> Any:
         """Dense input; missing values are welcome."""

@@ -1,18 +1,27 @@
-"""What a fitted map says of rows: tasks that run on one block each."""
+"""How a map is started and chosen, and what it says of rows: what its estimator is made of."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from isotherm.anneal.trace import Fit, Record
-from isotherm.data.base import Array, Expected
+from isotherm.anneal.schedule import Fixed, Schedule
+from isotherm.anneal.trace import Fit, Outcome, Record
+from isotherm.data.base import Array, Data, Expected
+from isotherm.data.local import Local
 from isotherm.data.vectors import VectorBlock, vector_blocks
 from isotherm.errors import IsothermError
 from isotherm.estimators import checks
 from isotherm.kernels.base import Kernels
-from isotherm.models.gtm import Gtm, GtmParams
+from isotherm.models.gtm import LEAST_NOISE, Gtm, GtmParams
+
+# Variances of X below this leave no room for those of the noise, which may be much smaller.
+LEAST_VARIANCE = 1e-290
+# How far from the mean, in standard deviations, exponents are sure to be numbers still.
+FAR = {"float32": 1e12, "float64": 1e150}
 
 
 class Projected(NamedTuple):
@@ -55,11 +64,12 @@ def joined(cooled: Fit, fit: Fit) -> tuple[Record, ...]:
     before, last = cooled.trace, fit.trace[-1]
     if before[-1].temperature != last.temperature:
         return (*before, last)
-    merged = Record(
-        last.temperature, last.free_energy, last.log_likelihood, last.heldout, last.n_effective,
-        last.n_components, before[-1].critical, before[-1].sweeps + last.sweeps,
-        before[-1].seconds + last.seconds, last.converged,
-    )  # fmt: skip
+    merged = replace(
+        last,
+        critical=last.critical or before[-1].critical,
+        sweeps=before[-1].sweeps + last.sweeps,
+        seconds=before[-1].seconds + last.seconds,
+    )
     return (*before[:-1], merged)
 
 
@@ -80,33 +90,114 @@ def axes(name: str, given: Any, default: int, n_axes: int) -> tuple[int, ...]:
 
 def location(values: Array, weight: Array | None) -> tuple[Array, float]:
     """Mean of the columns (D,) and one scale for all: the model works in units of its own."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        summary = VectorBlock.summarize(vector_blocks(values, weight))
-    if not np.isfinite(summary.mean).all() or not np.isfinite(summary.variance).all():
-        raise IsothermError(
-            "the variance of X is too large for a number; divide X by a constant first"
-        )
-    empty = np.flatnonzero(summary.cells == 0)
+    known = ~np.isnan(values)
+    empty = np.flatnonzero(~known.any(axis=0))
     if len(empty):
         raise IsothermError(
             f"column {int(empty[0])} of X has no value at all (in rows that count); drop it"
         )
-    # Equal rows differ from their mean by rounding errors.
-    if not summary.noise > 1e-28 * float(np.max(np.abs(summary.mean)) ** 2):
+    # Around a value of each column, so that a constant one has no variance at all.
+    origin = values[known.argmax(axis=0), np.arange(values.shape[1])]
+    with np.errstate(over="ignore", invalid="ignore"):
+        gaps = values - origin
+        summary = VectorBlock.summarize(vector_blocks(gaps, weight))
+        if not np.any((gaps != 0) & known):
+            raise IsothermError(
+                "all rows of X are equal: there is nothing to map; give at least two different rows"
+            )
+    if not np.isfinite(summary.noise) or summary.noise < LEAST_VARIANCE:
+        large, help_ = ("small", "multiply") if summary.noise < 1 else ("large", "divide")
         raise IsothermError(
-            "all rows of X are equal: there is nothing to map; give at least two different rows"
+            f"the variance of X is too {large} for a number; {help_} X by a constant first"
         )
-    return summary.mean, float(np.sqrt(summary.noise))
+    return origin + summary.mean, float(np.sqrt(summary.noise))
 
 
-def principal(scaled: Array, n_axes: int) -> tuple[Array, Array, float]:
+def check_units(model: Gtm) -> None:
+    """Refuse settings that make no sense once they are in the units of the model."""
+    if not np.isfinite(model.alpha):
+        raise IsothermError("alpha times the variance of X is too large for a number; lower alpha")
+    if model.noise is not None and not LEAST_NOISE <= model.noise < np.inf:
+        raise IsothermError(
+            f"noise is {model.noise:.3g} times the mean variance of the columns; give a variance "
+            f"of at least {LEAST_NOISE:g} times that"
+        )
+
+
+def near(scaled: Array, dtype: Any) -> Array:
+    """Rows (I, D) in a type of number; those far beyond any node are drawn nearer.
+
+    Their posterior is that of their direction, and their exponents are still numbers.
+    """
+    return np.asarray((scaled / _draw(scaled, dtype)[:, None]).astype(dtype))
+
+
+def cut_off(scaled: Array, dtype: Any) -> Array:
+    """What the squared length of each row lost when it was drawn nearer, (I,)."""
+    with np.errstate(over="ignore"):
+        squares = np.nansum(scaled**2, axis=1)
+    return np.asarray(squares * (1.0 - _draw(scaled, dtype) ** -2.0))
+
+
+def _draw(scaled: Array, dtype: Any) -> Array:
+    """Factor by which each row is too far away, (I,)."""
+    size = np.max(np.abs(scaled), axis=1, initial=0.0, where=~np.isnan(scaled))
+    return np.asarray(np.maximum(size / FAR[np.dtype(dtype).name], 1.0))
+
+
+def best_of(n_runs: int, run: Callable[[], tuple[Fit, Fit]], data: Data) -> tuple[Fit, Fit]:
+    """The best of several runs by the objective at T = 1; an interrupt ends them all."""
+    runs: list[tuple[Fit, Fit]] = []
+    interrupted = False
+    while len(runs) < n_runs and not interrupted:
+        try:
+            runs.append(run())
+            interrupted = runs[-1][0].outcome is Outcome.INTERRUPTED
+        except KeyboardInterrupt:
+            if not runs:
+                raise
+            interrupted = True
+
+    def objective(pair: tuple[Fit, Fit]) -> float:
+        # Free energies are comparable only at one temperature, and a run may have been interrupted.
+        fit = pair[1]
+        extra: float = fit.model.prior_energy(fit.state.params, data.summary)
+        return extra - fit.trace[-1].log_likelihood
+
+    cooled, fit = min(runs, key=objective)
+    return (replace(cooled, outcome=Outcome.INTERRUPTED), fit) if interrupted else (cooled, fit)
+
+
+def started(
+    start: str, size: float, model: Gtm, data: Local, rng: np.random.Generator, schedule: Schedule
+) -> GtmParams:
+    """Parameters of a start; data are centred and of unit variance."""
+    D = len(data.summary.mean)
+    if start == "sheet":
+        return model.with_weight(model.sheet(D, size, rng), data.summary)
+    if start == "white":
+        noise = rng.standard_normal((model.n_components, D))
+        return model.with_weight(model.fitted(noise), data.summary)
+    if not isinstance(schedule, Fixed):
+        raise IsothermError(
+            f"start='pca' with schedule={schedule!r}; an exactly symmetric sheet stays where "
+            "it is when it is cooled: anneal from start='sheet' or 'white', or use Fixed(1.0)"
+        )
+    sides, spread, rest = principal(data, model.grid.nodes.shape[1])
+    nodes = model.grid.nodes / model.grid.nodes.std(axis=0)
+    begin = model.with_weight(model.fitted(nodes @ (spread[:, None] * sides)), data.summary)
+    return begin if model.noise else begin._replace(noise=np.asarray(rest))
+
+
+def principal(data: Local, n_axes: int) -> tuple[Array, Array, float]:
     """Principal directions (L, D), standard deviations (L,), and the variance of the next.
 
-    `scaled` (I, D) is centred; where there are fewer than L directions the others are zero.
+    Data are centred; where there are fewer than L directions the others are zero.
     """
     # The few missing values stand at the mean of their column here.
-    centred = np.where(np.isnan(scaled), 0.0, scaled)
-    found, vectors = np.linalg.eigh(centred.T @ centred / len(centred))
+    tables = [(block.values.astype(np.float64), block.weight[:, None]) for block in data.blocks]
+    square = np.sum([x.T @ (x * w) for x, w in tables], axis=0)
+    found, vectors = np.linalg.eigh(square / data.summary.total)
     found = np.concatenate([np.zeros(n_axes + 1), np.maximum(found, 0.0)])[::-1]
     vectors = np.hstack([np.zeros((len(vectors), n_axes + 1)), vectors])[:, ::-1]
     rest = found[n_axes] if found[n_axes] > 0 else 0.1 * found[:n_axes].mean()
