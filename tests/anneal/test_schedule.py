@@ -126,6 +126,32 @@ def test_adaptive_takes_at_least_its_shortest_step() -> None:
     assert got == pytest.approx([10.0, 9.5, 9.025, 9.0])
 
 
+@pytest.mark.parametrize(
+    ("last", "critical", "skipped", "taken"),
+    [
+        (3.0, (2.99, 2.5, 1.0), 2.5, 2.94),
+        (3.0, (2.99,), 2.4, 2.94),
+        (3.0, (2.94, 2.5), 2.5, 2.94),  # needs the factor `largest` itself, not a smaller one
+        (3.0, (3.2, 2.0), 2.4, 2.4),
+        (3.0, (), 2.4, 2.4),
+        (1.1, (0.5,), 1.0, 1.0),
+    ],
+)
+def test_adaptive_may_pass_over_what_is_too_near(
+    last: float, critical: tuple[float, ...], skipped: float, taken: float
+) -> None:
+    for skip_near, expected in ((True, skipped), (False, taken)):
+        schedule = Adaptive(smallest=0.8, largest=0.98, skip_near=skip_near)
+        found = schedule.next([record(last)], lambda: np.array(critical), 0.0)
+        assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_adaptive_measures_nearness_from_zero() -> None:
+    schedule = Adaptive(smallest=0.5, largest=0.9, skip_near=True)
+    found = schedule.next([record(3.0)], lambda: np.array([2.85, 2.75, 2.0]), 1.0)
+    assert found == pytest.approx(2.75)
+
+
 def test_adaptive_asks_for_nothing_at_the_end() -> None:
     assert Adaptive(end=2.0, start=3.0).next([record(2.0)], lambda: never(()), 0.0) is None
 

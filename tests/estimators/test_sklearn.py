@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from anneal.corpora import admixture, one_topic_each
-from isotherm import AspectModel, DocumentMixture, OneSidedClustering
+from isotherm import GTM, AspectModel, DocumentMixture, OneSidedClustering
 
 ALL = [AspectModel, OneSidedClustering, DocumentMixture]
 
@@ -27,7 +27,9 @@ ALL = [AspectModel, OneSidedClustering, DocumentMixture]
 @pytest.mark.filterwarnings("ignore::isotherm.IsothermWarning")
 # What scikit-learn itself warns of, about checks that it leaves out.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks([kind(random_state=0) for kind in ALL])
+@parametrize_with_checks(
+    [*[kind(random_state=0) for kind in ALL], GTM(n_nodes=6, n_basis=3, random_state=0)]
+)
 def test_scikit_learn_checks(estimator: Any, check: Callable[[Any], None]) -> None:
     assert check(estimator) is None
 
