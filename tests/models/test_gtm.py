@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from isotherm.anneal.engine import NO_RELAXATION, Relaxation
+from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
+from isotherm.anneal.schedule import Fixed
 from isotherm.anneal.start import state_of
+from isotherm.data.local import Local
+from isotherm.data.vectors import vector_blocks
 from isotherm.errors import IsothermWarning
 from isotherm.kernels.cpu import Cpu
 from isotherm.kernels.reference import Reference
@@ -542,3 +545,21 @@ def test_what_the_engine_is_told() -> None:
     assert (probes.components.tolist(), probes.n_modes, probes.size) == ([0], 9, 10)
     assert probes.dense
     assert model.critical_temperature(3.0) == 9.0
+
+
+def test_gaps_in_rows_of_no_weight_are_gaps_all_the_same() -> None:
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(40, 3))
+    values[:2, 0] = np.nan
+    weight = np.ones(40)
+    weight[:2] = 0.0
+    model = Gtm(LatentGrid((3, 3), (2, 2)), 0.1)
+    data = Local(vector_blocks(values, weight), Cpu("float64"))
+    begin = state_of(model, data, model.with_weight(model.sheet(3, 0.1, rng), data.summary))
+    assert begin.params.mass.shape == (9, 3)
+    annealer = Annealer(Fixed(1.0), relaxation=Relaxation(first=1.5), max_sweeps=300)
+    fit = annealer.run(model, data, rng, state=begin)
+    whole = Local(vector_blocks(values[2:]), Cpu("float64"))
+    begin = begin._replace(params=begin.params._replace(mass=begin.params.mass[:, 0]))
+    plain = annealer.run(model, whole, rng, state=begin)
+    np.testing.assert_allclose(fit.state.params.weight, plain.state.params.weight, atol=1e-8)

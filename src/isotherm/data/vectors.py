@@ -16,13 +16,15 @@ class VectorSummary(NamedTuple):
     """What a model may know of vectors before it starts.
 
     `total`: sum of the row weights; `cells` (D,): weight of the values present in each column;
-    `mean` (D,); `variance` (D,): over the values present, with divisor `cells`.
+    `mean` (D,); `variance` (D,): over the values present, with divisor `cells`; `gaps`: whether
+    blocks keep track of missing values.
     """
 
     total: float
     cells: Array
     mean: Array
     variance: Array
+    gaps: bool = False
 
     @property
     def noise(self) -> float:
@@ -83,7 +85,8 @@ class VectorBlock:
         # Around the mean, block by block: the difference of two large sums would lose digits.
         around = [block.weight @ block.centred(mean) ** 2 for block in blocks]
         total = float(sum(block.weight.sum() for block in blocks))
-        return VectorSummary(total, cells, mean, np.sum(around, axis=0) / safe)
+        gaps = any(block.present is not None for block in blocks)
+        return VectorSummary(total, cells, mean, np.sum(around, axis=0) / safe, gaps)
 
     def centred(self, mean: Array) -> Array:
         """Values minus the mean (D,), still 0 where missing, (I, D) float64."""

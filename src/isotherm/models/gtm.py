@@ -102,12 +102,8 @@ class Gtm:
         weight[-1] += summary.mean
         noise = summary.noise if self.noise is None else self.noise
         share = summary.cells / self.n_components
-        complete = np.all(summary.cells == summary.total)
-        mass = (
-            np.full(self.n_components, share[0])
-            if complete
-            else np.tile(share, (self.n_components, 1))
-        )
+        mass = np.tile(share, (self.n_components, 1))
+        mass = mass if summary.gaps else mass[:, 0]
         return GtmParams(weight, np.asarray(noise), mass, np.asarray(summary.noise))
 
     def start(self, params: GtmParams, block: VectorBlock, k: Kernels) -> NoRows:
