@@ -41,15 +41,19 @@ def run(code: str) -> str:
     return out.getvalue()
 
 
-def test_first_example_of_the_readme_prints_what_it_says() -> None:
+@pytest.mark.parametrize("example", [0, 2])
+def test_examples_of_the_readme_print_what_they_say(example: int) -> None:
     found = blocks(ROOT / "README.md")
-    first = next(i for i, (language, _) in enumerate(found) if language == "python")
-    assert found[first + 1][0] == "text"
-    assert run(found[first][1]) == found[first + 1][1]
+    places = [i for i, (language, _) in enumerate(found) if language == "python"]
+    assert len(places) == 3
+    at = places[example]
+    assert found[at + 1][0] == "text"
+    assert run(found[at][1]) == found[at + 1][1]
 
 
 def test_second_example_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, second = [code for language, code in blocks(ROOT / "README.md") if language == "python"]
+    found = [code for language, code in blocks(ROOT / "README.md") if language == "python"]
+    second = found[1]
     small = isotherm.load_docstrings(["numpy"])
     monkeypatch.setattr(isotherm, "load_docstrings", lambda: small)
     monkeypatch.chdir(tmp_path)
