@@ -32,7 +32,7 @@ from isotherm import (
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
-from models.maps import curved, spectrum
+from models.maps import curved, free_energy, spectrum
 
 
 def curve(n_rows: int = 90, seed: int = 0, missing: float = 0.0) -> tuple[Array, Array]:
@@ -364,6 +364,24 @@ def test_plain_em(start: str) -> None:
     assert model.noise_variance_ < 0.5 * linear
 
 
+def test_em_from_the_principal_components_begins_with_the_noise_they_leave() -> None:
+    seen: list[float] = []
+
+    class Watch(Callback):
+        def on_sweep(self, temperature: float, sweep: int, free_energy: float) -> None:
+            seen.append(free_energy)
+
+    line(schedule=Fixed(1.0), callbacks=[Watch()]).fit(X)
+    # The model's units are those in which the mean variance is one.
+    rows = (X - X.mean(axis=0)) / np.sqrt(X.var(axis=0).mean())
+    second, first = np.linalg.eigvalsh(rows.T @ rows / len(rows))[-2:]
+    z = np.linspace(-1.0, 1.0, 12)
+    centres = np.outer(z / z.std(), np.sqrt(first) * np.linalg.svd(rows)[2][0])
+    expected = free_energy(rows, centres, second, 1.0)
+    assert seen[0] == pytest.approx(expected, rel=0.01)
+    assert abs(seen[0] - free_energy(rows, centres, 1.0, 1.0)) > 0.05 * abs(expected)
+
+
 def test_em_from_the_principal_components_begins_along_them() -> None:
     settings: dict[str, Any] = {"schedule": Fixed(1.0), "max_iter": 1, "over_relax": False}
     seen: list[Array] = []
@@ -498,6 +516,17 @@ def test_a_row_of_weight_two_is_two_rows_and_one_of_weight_zero_none(
     assert weighted.log_likelihood_ == pytest.approx(weight @ log_density(weighted, rows))
     plain = line(schedule=schedule).fit(rows)
     assert np.abs(weighted.centres_ - plain.centres_).max() > 1e-2
+
+
+@pytest.mark.parametrize("rows", [X, HOLES], ids=["complete", "missing"])
+def test_principal_components_heed_the_weights(rows: Array) -> None:
+    # A few sweeps only: not just the end is the same, but the beginning.
+    weight = np.arange(len(rows)) % 3
+    settings: dict[str, Any] = {"schedule": Fixed(1.0), "max_iter": 1, "tol": 1e9}
+    weighted = line(**settings).fit(rows, sample_weight=weight)
+    repeated = line(**settings).fit(np.repeat(rows, weight, axis=0))
+    assert weighted.n_iter_ < 5
+    np.testing.assert_allclose(weighted.centres_, repeated.centres_, atol=1e-9)
 
 
 @pytest.mark.parametrize("value", [1e8, 1e200, np.nan])
