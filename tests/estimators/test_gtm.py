@@ -53,11 +53,12 @@ QUICK = Exponential(0.8)
 
 
 def line(**settings: Any) -> GTM:
-    return GTM(1, **({"n_nodes": 12, "n_basis": 5, "random_state": 0} | settings))
+    return GTM(1, **({"n_nodes": 12, "n_basis": 5, "random_state": 0, "n_init": 1} | settings))
 
 
 def plane(**settings: Any) -> GTM:
-    return GTM(2, **({"n_nodes": 6, "n_basis": 3, "random_state": 0, "schedule": QUICK} | settings))
+    given = {"n_nodes": 6, "n_basis": 3, "random_state": 0, "n_init": 1, "schedule": QUICK}
+    return GTM(2, **(given | settings))
 
 
 def log_density(model: GTM, rows: Array) -> Array:
@@ -296,7 +297,7 @@ def test_critical_temperatures_are_noted_only_when_asked_for(along: GTM) -> None
 def test_the_default_schedule(along: GTM) -> None:
     temperatures = np.array([record.temperature for record in along.trace_])
     assert temperatures[0] == pytest.approx(0.98 * along.first_critical_)
-    np.testing.assert_allclose(temperatures[1:-1] / temperatures[:-2], 0.95)
+    np.testing.assert_allclose(temperatures[1:-1] / temperatures[:-2], 0.9)
     assert temperatures[-1] == 1.0
     assert along.outcome_ == "the schedule reached its end"
     assert along.n_iter_ == sum(record.sweeps for record in along.trace_)

@@ -115,7 +115,7 @@ BAD_SETTINGS: list[tuple[dict[str, Any], str]] = [
     *[({"noise": value}, "noise=.*number of at least") for value in (0, -1.0, np.nan, "low")],
     ({"noise": 1e-200}, "noise is .*e-202 times the mean variance.*at least 1e-10 times"),
     *[
-        ({"start": value}, "start=.*one of 'auto', 'sheet', 'white', 'pca'")
+        ({"start": value}, "start=.*one of 'auto', 'sheet', 'plane', 'white', 'pca'")
         for value in ("PCA", "random", None, 3)
     ],
     *[

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from isotherm.anneal.callbacks import Callback
+from isotherm.anneal.critical import first_critical
 from isotherm.anneal.schedule import Exponential, Fixed, Schedule, lowest
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit, Outcome, Record
@@ -22,29 +24,24 @@ from isotherm.data.vectors import vector_blocks
 from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.estimators import checks
 from isotherm.estimators.annealed import Annealed
+from isotherm.estimators.map_starts import MARGIN, SHEET, STARTS, kind_of, started
 from isotherm.estimators.mapping import (
     Projected,
-    axes,
     best_of,
     check_units,
     cut_off,
     joined,
+    latent_grid,
     location,
     near,
     posterior,
     project,
-    started,
 )
-from isotherm.models.grid import LatentGrid, basis_at, basis_slopes
+from isotherm.models.grid import basis_at, basis_slopes
 from isotherm.models.gtm import Gtm, GtmParams
 
-# Nodes and basis functions along each axis of maps of one, two and three dimensions.
-NODES = {1: 40, 2: 15, 3: 8}
-BASIS = {1: 8, 2: 4, 3: 3}
 # Prior precision of the weights where the variance of the data is one.
 ALPHA = 0.002
-# Size of the sheet that the map begins as, in standard deviations of the data.
-SHEET = 0.1
 # Below this many rows x nodes x columns double precision costs nothing that anyone would notice.
 SMALL_WORK = 5_000_000
 # Numbers of the responsibilities that are held at a time.
@@ -77,13 +74,16 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         mean variance of the columns, so that the scale of X does not matter.
     noise : float, optional
         Hold the noise variance at this value instead of estimating it.
-    start : {"auto", "sheet", "white", "pca"}
-        Where the sheet begins: small, flat and in random directions; as noise; along the principal
-        components. "auto" is "sheet", or "pca" for plain EM, which cannot be annealed from.
+    start : {"auto", "sheet", "plane", "white", "pca"}
+        Where the sheet begins: "sheet", small, flat and in random directions, at the first critical
+        temperature; "plane", along the principal components, where the last of them condenses;
+        "white", as noise; "pca", for plain EM only, in full size along the principal components.
+        "auto" lets "sheet" and "plane" take turns over the runs, and is "pca" for plain EM.
     schedule : Schedule, optional
-        Temperatures, from just below the first critical one down to 1; by default by 5 % a step.
+        Temperatures, from just below a critical one down to 1; by default by 10 % a step.
     n_init : int
-        Independent runs; the one with the lowest final objective is kept.
+        Runs; the one with the lowest final objective is kept. Neither way to begin is better for
+        all data: two runs cost less than one slow one and try both.
     projection : {"mean", "mode"}
         What `transform` gives: the mean of the posterior over nodes, or the likeliest node.
     tol : float
@@ -149,7 +149,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         noise: float | None = None,
         start: str = "auto",
         schedule: Schedule | None = None,
-        n_init: int = 1,
+        n_init: int = 2,
         projection: str = "mean",
         tol: float = 1e-5,
         max_iter: int = 100,
@@ -240,7 +240,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
             # Rows that do not count may hold anything.
             values, weight = values[weight > 0], weight[weight > 0]
         self.mean_, self.scale_ = location(values, weight)
-        grid = self._grid()
+        grid = latent_grid(self.n_components, self.n_nodes, self.n_basis, self.basis_width)
         work = values.size * grid.n_nodes
         auto = "float64" if work < SMALL_WORK else "float32"
         self.precision_ = auto if self.precision == "auto" else self.precision
@@ -251,7 +251,10 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         model, data = Gtm(grid, alpha, held), self._placed(values, weight)
         check_units(model)
         rng = as_generator(self.random_state)
-        self._set_fitted(data, *best_of(self.n_init, lambda: self._run(model, data, rng), data))
+        critical = cache(lambda: first_critical(model, data))
+        self._set_fitted(
+            data, *best_of(self.n_init, partial(self._run, model, data, rng, critical), data)
+        )
         if self.first_critical_ <= 1.0:
             message = (
                 f"the first critical temperature is {self.first_critical_:.4g}: there is nothing "
@@ -259,21 +262,28 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
             )
             warnings.warn(message, IsothermWarning, stacklevel=3)
 
-    def _run(self, model: Gtm, data: Local, rng: np.random.Generator) -> tuple[Fit, Fit]:
+    def _run(
+        self,
+        model: Gtm,
+        data: Local,
+        rng: np.random.Generator,
+        critical: Callable[[], float],
+        number: int,
+    ) -> tuple[Fit, Fit]:
         """A cooling run, and its end settled at T = 1 (the same where it was interrupted)."""
-        schedule = self.schedule or Exponential(rate=0.95, margin=0.98)
-        start = self.start
-        if start == "auto":
-            start = "pca" if isinstance(schedule, Fixed) else "sheet"
-        begin = state_of(model, data, started(start, SHEET, model, data, rng, schedule))
+        schedule = self.schedule or Exponential(rate=0.9, margin=MARGIN)
+        start = kind_of(self.start, schedule, number)
+        begin, schedule = started(start, model, data, rng, schedule)
         engine = dataclasses.replace(self._engine(schedule), noise=SHEET)
-        cooled = engine.run(model, data, rng, state=begin)
+        cooled = engine.run(model, data, rng, state=state_of(model, data, begin))
+        if start == "plane":
+            cooled = dataclasses.replace(cooled, first_critical=critical())
         if cooled.outcome is Outcome.INTERRUPTED:
             return cooled, cooled
         state, plain = cooled.state, Fixed(1.0)
         if self.start == "auto" and cooled.first_critical <= 1.0:
             # Nothing opened by cooling: plain EM begins where it always does.
-            state = state_of(model, data, started("pca", SHEET, model, data, rng, plain))
+            state = state_of(model, data, started("pca", model, data, rng, plain)[0])
         last = dataclasses.replace(
             engine, schedule=plain, max_sweeps=LAST * self.max_iter, callbacks=()
         )
@@ -313,7 +323,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         checks.one_of("n_components", self.n_components, (1, 2, 3))
         checks.number("basis_width", self.basis_width, 0.1)
         checks.integer("n_init", self.n_init, 1)
-        checks.one_of("start", self.start, ("auto", "sheet", "white", "pca"))
+        checks.one_of("start", self.start, STARTS)
         checks.one_of("projection", self.projection, ("mean", "mode"))
         if self.alpha is not None:
             checks.number("alpha", self.alpha, 0.0)
@@ -328,16 +338,6 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         if self.alpha == 0:
             message = "alpha=0 leaves the weights without a prior: they are nearly undetermined"
             warnings.warn(message, IsothermWarning, stacklevel=4)
-
-    def _grid(self) -> LatentGrid:
-        L = self.n_components
-        nodes = axes("n_nodes", self.n_nodes, NODES[L], L)
-        basis = axes("n_basis", self.n_basis, BASIS[L], L)
-        if min(nodes + basis) < 2:
-            raise IsothermError(
-                f"n_nodes={nodes} and n_basis={basis}; a map needs at least 2 of each on every axis"
-            )
-        return LatentGrid(nodes, basis, float(self.basis_width))
 
     def _vectors(self, X: Any, *, reset: bool) -> Array:
         """Validated rows (I, D), float64; missing values are NaN."""

@@ -8,20 +8,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from isotherm.anneal.schedule import Fixed, Schedule
 from isotherm.anneal.trace import Fit, Outcome, Record
 from isotherm.data.base import Array, Data, Expected
-from isotherm.data.local import Local
 from isotherm.data.vectors import VectorBlock, vector_blocks
 from isotherm.errors import IsothermError
 from isotherm.estimators import checks
 from isotherm.kernels.base import Kernels
+from isotherm.models.grid import LatentGrid
 from isotherm.models.gtm import LEAST_NOISE, Gtm, GtmParams
 
 # Variances of X below this leave no room for those of the noise, which may be much smaller.
 LEAST_VARIANCE = 1e-290
 # How far from the mean, in standard deviations, exponents are sure to be numbers still.
 FAR = {"float32": 1e12, "float64": 1e150}
+# Nodes and basis functions along each axis of maps of one, two and three dimensions.
+NODES = {1: 40, 2: 15, 3: 8}
+BASIS = {1: 8, 2: 4, 3: 3}
+# Runs whose objectives differ by less than this many nats per row have found the same map.
+EQUAL = 1e-4
 
 
 class Projected(NamedTuple):
@@ -73,7 +77,18 @@ def joined(cooled: Fit, fit: Fit) -> tuple[Record, ...]:
     return (*before[:-1], merged)
 
 
-def axes(name: str, given: Any, default: int, n_axes: int) -> tuple[int, ...]:
+def latent_grid(n_axes: int, n_nodes: Any, n_basis: Any, width: float) -> LatentGrid:
+    """Grid with nodes and basis functions along each axis as asked for, or as is usual."""
+    nodes = _axes("n_nodes", n_nodes, NODES[n_axes], n_axes)
+    basis = _axes("n_basis", n_basis, BASIS[n_axes], n_axes)
+    if max(nodes) < 2 or max(basis) < 2:
+        raise IsothermError(
+            f"n_nodes={nodes} and n_basis={basis}; a map needs at least 2 of each along an axis"
+        )
+    return LatentGrid(nodes, basis, float(width))
+
+
+def _axes(name: str, given: Any, default: int, n_axes: int) -> tuple[int, ...]:
     """Numbers along each axis: one for all, or one for each."""
     if given is None:
         return (default,) * n_axes
@@ -145,13 +160,13 @@ def _draw(scaled: Array, dtype: Any) -> Array:
     return np.asarray(np.maximum(size / FAR[np.dtype(dtype).name], 1.0))
 
 
-def best_of(n_runs: int, run: Callable[[], tuple[Fit, Fit]], data: Data) -> tuple[Fit, Fit]:
+def best_of(n_runs: int, run: Callable[[int], tuple[Fit, Fit]], data: Data) -> tuple[Fit, Fit]:
     """The best of several runs by the objective at T = 1; an interrupt ends them all."""
     runs: list[tuple[Fit, Fit]] = []
     interrupted = False
     while len(runs) < n_runs and not interrupted:
         try:
-            runs.append(run())
+            runs.append(run(len(runs)))
             interrupted = runs[-1][0].outcome is Outcome.INTERRUPTED
         except KeyboardInterrupt:
             if not runs:
@@ -164,41 +179,7 @@ def best_of(n_runs: int, run: Callable[[], tuple[Fit, Fit]], data: Data) -> tupl
         extra: float = fit.model.prior_energy(fit.state.params, data.summary)
         return extra - fit.trace[-1].log_likelihood
 
-    cooled, fit = min(runs, key=objective)
+    # Mirror images are equally good: which one is kept must not be for rounding errors to say.
+    least, slack = min(map(objective, runs)), EQUAL * float(data.summary.total)
+    cooled, fit = next(pair for pair in runs if objective(pair) <= least + slack)
     return (replace(cooled, outcome=Outcome.INTERRUPTED), fit) if interrupted else (cooled, fit)
-
-
-def started(
-    start: str, size: float, model: Gtm, data: Local, rng: np.random.Generator, schedule: Schedule
-) -> GtmParams:
-    """Parameters of a start; data are centred and of unit variance."""
-    D = len(data.summary.mean)
-    if start == "sheet":
-        return model.with_weight(model.sheet(D, size, rng), data.summary)
-    if start == "white":
-        noise = rng.standard_normal((model.n_components, D))
-        return model.with_weight(model.fitted(noise), data.summary)
-    if not isinstance(schedule, Fixed):
-        raise IsothermError(
-            f"start='pca' with schedule={schedule!r}; an exactly symmetric sheet stays where "
-            "it is when it is cooled: anneal from start='sheet' or 'white', or use Fixed(1.0)"
-        )
-    sides, spread, rest = principal(data, model.grid.nodes.shape[1])
-    nodes = model.grid.nodes / model.grid.nodes.std(axis=0)
-    begin = model.with_weight(model.fitted(nodes @ (spread[:, None] * sides)), data.summary)
-    return begin if model.noise else begin._replace(noise=np.asarray(rest))
-
-
-def principal(data: Local, n_axes: int) -> tuple[Array, Array, float]:
-    """Principal directions (L, D), standard deviations (L,), and the variance of the next.
-
-    Data are centred; where there are fewer than L directions the others are zero.
-    """
-    # The few missing values stand at the mean of their column here.
-    tables = [(block.values.astype(np.float64), block.weight[:, None]) for block in data.blocks]
-    square = np.sum([x.T @ (x * w) for x, w in tables], axis=0)
-    found, vectors = np.linalg.eigh(square / data.summary.total)
-    found = np.concatenate([np.zeros(n_axes + 1), np.maximum(found, 0.0)])[::-1]
-    vectors = np.hstack([np.zeros((len(vectors), n_axes + 1)), vectors])[:, ::-1]
-    rest = found[n_axes] if found[n_axes] > 0 else 0.1 * found[:n_axes].mean()
-    return vectors[:, :n_axes].T, np.sqrt(found[:n_axes]), float(rest)
