@@ -81,9 +81,9 @@ def latent_grid(n_axes: int, n_nodes: Any, n_basis: Any, width: float) -> Latent
     """Grid with nodes and basis functions along each axis as asked for, or as is usual."""
     nodes = _axes("n_nodes", n_nodes, NODES[n_axes], n_axes)
     basis = _axes("n_basis", n_basis, BASIS[n_axes], n_axes)
-    if max(nodes) < 2 or max(basis) < 2:
+    if min(nodes + basis) < 2:
         raise IsothermError(
-            f"n_nodes={nodes} and n_basis={basis}; a map needs at least 2 of each along an axis"
+            f"n_nodes={nodes} and n_basis={basis}; a map needs at least 2 of each on every axis"
         )
     return LatentGrid(nodes, basis, float(width))
 
