@@ -18,14 +18,17 @@ LAYERS = (
     ("data.local", "data.remote"),
     ("models",),
     ("anneal",),
-    ("estimators", "evaluate", "datasets", "plots", "report", "_page", "io", "maps", "retrieval"),
+    (
+        *("estimators", "evaluate", "datasets", "plots", "map_plots", "report", "_page", "io"),
+        *("maps", "retrieval"),
+    ),
     ("", "__main__", "demo", "cli", "viewer"),
 )
 
 # Package from outside -> the only places that may import it.
 ONLY_IN = {
     "dask": ("data.remote",),
-    "matplotlib": ("plots",),
+    "matplotlib": ("plots", "map_plots"),
     "narwhals": ("data.frames",),
     "numba": ("kernels",),
     "pandas": (),

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from isotherm import AspectModel, Counts, Exponential, Fixed, IsothermError, plots
+from isotherm import GTM, AspectModel, Counts, Exponential, Fixed, IsothermError, plots
 from isotherm.anneal.trace import Fit, Record, State
+from isotherm.maps.corpus import Cooling
 
 WORDS = ["a$b", "c$d", "cat", "dog", "sun", "moon", "bread", "wine"]
 
@@ -24,8 +25,15 @@ def model() -> AspectModel:
     return AspectModel(4, schedule=slow, patience=5, random_state=0).fit(counts())
 
 
-def record(temperature: float, n_effective: int = 1, heldout: float = math.nan) -> Record:
-    return Record(temperature, -1.0, -2.0 * temperature, heldout, n_effective, 8, (), 3, 0.1, True)
+def record(
+    temperature: float,
+    n_effective: int = 1,
+    heldout: float = math.nan,
+    critical: tuple[float, ...] = (),
+) -> Record:
+    return Record(
+        temperature, -1.0, -2.0 * temperature, heldout, n_effective, 8, critical, 3, 0.1, True
+    )
 
 
 def lines(ax: object) -> dict[str, object]:
@@ -93,6 +101,68 @@ def test_fit_and_its_trace_give_the_same_lines() -> None:
     assert [len(ax.texts) for ax in both] == [2, 0]
 
 
+def test_path_of_a_map() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 3)) * [3, 2, 0.2]
+    settings = {"n_nodes": 4, "n_basis": 3, "random_state": 0, "record_critical": True}
+    gtm = GTM(2, **settings, schedule=Exponential(rate=0.8, margin=1.05)).fit(X)
+    sizes, critical, likelihood = plots.annealing_path(gtm).axes
+    temperature = np.array([r.temperature for r in gtm.trace_])
+    assert sizes.get_title(loc="left") == "nodes told apart"
+    line = lines(sizes)["nodes told apart"]
+    assert_array_equal(line.get_ydata(), [r.n_effective for r in gtm.trace_])
+    title = critical.get_title(loc="left")
+    assert_array_equal(
+        lines(critical)[title].get_ydata(),
+        np.array([max(r.critical) for r in gtm.trace_]) / temperature,
+    )
+    (predicted,) = lines(critical)["predicted"].get_xdata()[:1]
+    assert predicted == pytest.approx(gtm.first_critical_, rel=0.01)
+    assert likelihood.get_title(loc="left") == "training log-likelihood"
+    upright = [line.get_xdata()[0] for line in sizes.get_lines() if len(set(line.get_xdata())) == 1]
+    assert {gtm.first_critical_, 1.0} <= set(upright)
+    cooling = Cooling(gtm.trace_, gtm.first_critical_, gtm.temperature_, "nodes")
+    assert plots.path_of(cooling) == plots.path_of(gtm)
+
+
+def test_nodes_that_drift_apart_are_no_transition() -> None:
+    trace = [record(2.0, 1), record(1.8, 6), record(1.6, 7), record(1.4, 8), record(1.2, 12)]
+    for parts, found in (("nodes", [1, 4]), ("components", [1, 2, 3, 4])):
+        path = plots.path_of(Cooling(tuple(trace), math.nan, 1.2, parts))
+        assert path.transitions == found
+
+
+def test_predicted_transitions_are_where_critical_and_own_temperature_meet() -> None:
+    # Ratios 0.5, 0.8, 1.2, 1.5, 0.9, 1.1; between temperatures in equal ratios.
+    ratio = (0.5, 0.8, 1.2, 1.5, 0.9, 1.1)
+    trace = [record(2.0**-i, critical=(0.0, value * 2.0**-i)) for i, value in enumerate(ratio)]
+    path = plots.path_of(trace)
+    assert path.predicted == pytest.approx([2.0**-1.5, 2.0**-4.5])
+    ax = plots.annealing_path(trace).axes[1]
+    marks = lines(ax)["predicted"]
+    assert_array_equal(marks.get_xdata(), path.predicted)
+    assert_array_equal(marks.get_ydata(), [1.0, 1.0])
+    dots = ax.get_lines()[0]
+    assert len(dots.get_xdata()) == 12
+
+
+def test_critical_temperatures_of_topics_are_drawn_too() -> None:
+    model = AspectModel(3, record_critical=True, random_state=0).fit(counts())
+    titles = [ax.get_title(loc="left") for ax in plots.annealing_path(model).axes]
+    assert titles == [
+        "held-out perplexity",
+        "distinct components",
+        "critical temperatures / temperature (above 1: unstable)",
+        "training log-likelihood",
+    ]
+
+
+def test_hard_limit_has_no_ratio() -> None:
+    trace = [record(1.0, critical=(0.5,)), record(0.0, critical=(0.2,))]
+    figure = plots.annealing_path(trace)
+    figure.draw_without_rendering()
+    assert_array_equal(figure.axes[1].get_lines()[1].get_xdata(), [1.0])
+
+
 @pytest.mark.parametrize("temperatures", [(1.0,), (2.0, 0.5, 0.0), (0.0,), (300.0, 2.0, 1.0)])
 def test_any_temperatures_can_be_drawn(temperatures: tuple[float, ...]) -> None:
     figure = plots.annealing_path([record(t) for t in temperatures])
@@ -148,6 +218,10 @@ def test_unfitted_model_is_refused() -> None:
     for draw in (plots.annealing_path, plots.topic_words):
         with pytest.raises(IsothermError, match="call fit first"):
             draw(AspectModel(2))
+    with pytest.raises(IsothermError, match="GTM is not fitted yet; call fit first"):
+        plots.annealing_path(GTM())
+    with pytest.raises(IsothermError, match="got GTM"):
+        plots.topic_words(GTM())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("n_topics", "n_words"), [(0, 5), (5, 0)])
@@ -169,11 +243,14 @@ def test_missing_matplotlib_says_how_to_install(
 def test_pyplot_is_never_loaded() -> None:
     code = """
 import sys
-from isotherm import AspectModel, plots
+import numpy as np
+from isotherm import AspectModel, map_plots, plots
 assert not any(name.startswith("matplotlib") for name in sys.modules)
 model = AspectModel(2, random_state=0).fit([[5, 1], [1, 5], [4, 1]])
 plots.as_svg(plots.annealing_path(model), {})
 plots.topic_words(model)
+for n_axes in (2, 3):
+    map_plots.map_points(np.eye(n_axes), range(n_axes)).draw_without_rendering()
 print("matplotlib.figure" in sys.modules, "matplotlib.pyplot" in sys.modules)
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from isotherm.estimators.cluster import OneSidedClustering
     from isotherm.estimators.document import DocumentMixture
     from isotherm.estimators.gtm import GTM
+    from isotherm.maps.corpus import CorpusMap
+    from isotherm.maps.workflow import MappedCorpus, map_corpus
 
 __version__ = "0.1.0"
 
@@ -25,6 +27,7 @@ _HOME = {
     "Adaptive": "isotherm.anneal.schedule",
     "AspectModel": "isotherm.estimators.aspect",
     "Callback": "isotherm.anneal.callbacks",
+    "CorpusMap": "isotherm.maps.corpus",
     "Counts": "isotherm.data.counts",
     "DocumentMixture": "isotherm.estimators.document",
     "Exponential": "isotherm.anneal.schedule",
@@ -35,6 +38,7 @@ _HOME = {
     "IsothermError": "isotherm.errors",
     "IsothermWarning": "isotherm.errors",
     "Linear": "isotherm.anneal.schedule",
+    "MappedCorpus": "isotherm.maps.workflow",
     "Noisy": "isotherm.anneal.start",
     "OneSidedClustering": "isotherm.estimators.cluster",
     "Progress": "isotherm.anneal.callbacks",
@@ -44,6 +48,7 @@ _HOME = {
     "TimeLimit": "isotherm.anneal.callbacks",
     "as_counts": "isotherm.data.counts",
     "load_docstrings": "isotherm.datasets.docstrings",
+    "map_corpus": "isotherm.maps.workflow",
     "split_rows": "isotherm.data.split",
     "split_tokens": "isotherm.data.split",
 }
@@ -53,6 +58,7 @@ __all__ = [
     "Adaptive",
     "AspectModel",
     "Callback",
+    "CorpusMap",
     "Counts",
     "DocumentMixture",
     "Exponential",
@@ -62,6 +68,7 @@ __all__ = [
     "IsothermError",
     "IsothermWarning",
     "Linear",
+    "MappedCorpus",
     "Noisy",
     "OneSidedClustering",
     "Progress",
@@ -71,6 +78,7 @@ __all__ = [
     "TimeLimit",
     "as_counts",
     "load_docstrings",
+    "map_corpus",
     "split_rows",
     "split_tokens",
 ]

@@ -7,6 +7,7 @@ notebooks display by themselves and `figure.savefig` writes to a file.
 from __future__ import annotations
 
 import io
+import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +19,10 @@ import numpy as np
 from isotherm.anneal.trace import Fit, Record
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
+from isotherm.estimators.annealed import Annealed
 from isotherm.estimators.base import CountEstimator
+from isotherm.estimators.gtm import GTM
+from isotherm.maps.corpus import COMPONENTS, NODES, Cooling
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,8 +31,14 @@ if TYPE_CHECKING:
 __all__ = ["annealing_path", "topic_words"]
 
 # Okabe and Ito's palette: told apart with every common kind of colour vision.
-BLUE, GREEN, RED = "#0072b2", "#009e73", "#d55e00"
+BLUE, GREEN, RED, PURPLE = "#0072b2", "#009e73", "#d55e00", "#cc79a7"
 INK, FAINT = "#24292f", "#8c959f"
+
+# What a temperature can tell apart more of -> title of the panel, and how many times as many of
+# them make a transition. A sheet opens all at once, then its nodes only drift apart.
+PARTS = {COMPONENTS: ("distinct components", 1.0), NODES: ("nodes told apart", 1.5)}
+
+Source = Annealed | Fit | Cooling | Iterable[Record]
 
 
 class Path(NamedTuple):
@@ -37,27 +47,48 @@ class Path(NamedTuple):
     trace: tuple[Record, ...]
     first_critical: float
     temperature: float
+    parts: str = COMPONENTS
 
     @property
     def transitions(self) -> list[int]:
-        """Records that have more distinct components than the one before."""
-        sizes = [record.n_effective for record in self.trace]
-        return [i for i in range(1, len(sizes)) if sizes[i] > sizes[i - 1]]
+        """Records that have (for nodes: far) more distinct parts than the one before."""
+        sizes, least = [record.n_effective for record in self.trace], PARTS[self.parts][1]
+        return [
+            i
+            for i in range(1, len(sizes))
+            if sizes[i] > sizes[i - 1] and sizes[i] >= least * sizes[i - 1]
+        ]
+
+    @property
+    def with_critical(self) -> list[Record]:
+        """Records with critical temperatures; at T = 0 there is nothing to compare them with."""
+        return [record for record in self.trace if record.critical and record.temperature > 0]
+
+    @property
+    def predicted(self) -> list[float]:
+        """Temperatures at which the largest critical temperature meets the temperature itself."""
+        ratios = [(r.temperature, max(r.critical) / r.temperature) for r in self.with_critical]
+        found = []
+        for (hot, before), (cold, after) in itertools.pairwise(ratios):
+            if before < 1.0 <= after:
+                share = (1.0 - before) / (after - before)
+                found.append(hot * (cold / hot) ** share)
+        return found
 
 
-def annealing_path(
-    source: CountEstimator | Fit | Iterable[Record], *, figure: Figure | None = None
-) -> Figure:
+def annealing_path(source: Source, *, figure: Figure | None = None) -> Figure:
     """Figure of what happened on the way from hot to cold.
 
-    Up to three panels over one temperature axis: held-out score (left out where nothing was held
-    out), number of distinct components, log-likelihood of the training tokens. Vertical lines mark
-    the first critical temperature and the chosen one; diamonds and faint lines mark transitions,
-    where components came apart.
+    Up to four panels over one temperature axis: held-out score (left out where nothing was held
+    out), number of distinct components (of a map: of nodes that the noise lets one tell apart),
+    critical temperatures over the temperature (where `record_critical` asked for them: at 1 and
+    above the state is unstable), log-likelihood of the training data. Vertical lines mark the first
+    critical temperature and the chosen one; diamonds and faint lines mark transitions that were
+    seen, triangles those that critical temperatures predict.
 
     Parameters
     ----------
-    source : fitted estimator, Fit, or records of a trace
+    source : fitted estimator, Fit, Cooling, or records of a trace
     figure : matplotlib Figure, optional
         Draw into this (empty) figure instead of a new one.
 
@@ -66,23 +97,18 @@ def annealing_path(
     matplotlib.figure.Figure
     """
     path = path_of(source)
-    held = [record.heldout for record in path.trace]
-    panels = ["distinct components", "training log-likelihood"]
-    scored = bool(np.isfinite(held).any())
+    panels = {PARTS[path.parts][0]: _draw_sizes, "training log-likelihood": _draw_likelihood}
+    if path.with_critical:
+        panels["critical temperatures / temperature (above 1: unstable)"] = _draw_critical
+        panels["training log-likelihood"] = panels.pop("training log-likelihood")
+    scored = any(math.isfinite(record.heldout) for record in path.trace)
     if scored:
-        panels.insert(0, "held-out perplexity")
+        panels = {"held-out perplexity": _draw_heldout} | panels
     if figure is None:
-        figure = _new_figure((7.2, 0.7 + 1.6 * len(panels)))
+        figure = new_figure((7.2, 0.7 + 1.6 * len(panels)))
     axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0].tolist()
-    temperature = [record.temperature for record in path.trace]
-    if scored:
-        axes[0].plot(temperature, held, color=BLUE, marker="o", markersize=4, label=panels[0])
-        _mark_best(axes[0], path)
-    _draw_sizes(axes[-2], path)
-    likelihood = [record.log_likelihood for record in path.trace]
-    axes[-1].plot(temperature, likelihood, color=RED, marker="o", markersize=4, label=panels[-1])
-    axes[-1].yaxis.set_major_formatter(_ticker().EngFormatter(sep=" "))
-    for ax, name in zip(axes, panels, strict=True):
+    for ax, (name, draw) in zip(axes, panels.items(), strict=True):
+        draw(ax, path, name)
         _mark_temperatures(ax, path)
         _style(ax)
         ax.set_title(name, loc="left", fontsize=10, color=INK)
@@ -123,7 +149,7 @@ def topic_words(
     n_down = math.ceil(len(chosen) / n_across)
     if figure is None:
         height = 0.45 + 0.19 * min(n_words, model.components_.shape[1])
-        figure = _new_figure((2.5 * n_across, height * n_down))
+        figure = new_figure((2.5 * n_across, height * n_down))
     axes = figure.subplots(n_down, n_across, sharex=True, squeeze=False).ravel().tolist()
     for ax, k in zip(axes, chosen, strict=False):
         _word_bars(ax, words[k], np.sort(model.components_[k])[::-1][:n_words])
@@ -134,17 +160,21 @@ def topic_words(
     return figure
 
 
-def path_of(source: CountEstimator | Fit | Iterable[Record]) -> Path:
+def path_of(source: Source) -> Path:
     """Records from hot to cold, with the first critical and the chosen temperature (or NaN)."""
-    if isinstance(source, CountEstimator):
-        check_fitted(source)
+    parts = COMPONENTS
+    if isinstance(source, Annealed):
+        _check_trace(source)
         trace, marks = source.trace_, (source.first_critical_, source.temperature_)
+        parts = NODES if isinstance(source, GTM) else COMPONENTS
+    elif isinstance(source, Cooling):
+        trace, marks, parts = source.trace, source[1:3], source.parts
     elif isinstance(source, Fit):
         trace, marks = source.trace, (source.first_critical, source.temperature)
     else:
         trace, marks = _records(source), (math.nan, math.nan)
     # Heating and grids come in another order; the axis runs from hot to cold all the same.
-    return Path(tuple(sorted(trace, key=lambda record: -record.temperature)), *marks)
+    return Path(tuple(sorted(trace, key=lambda record: -record.temperature)), *marks, parts)
 
 
 def check_fitted(model: Any) -> None:
@@ -153,6 +183,10 @@ def check_fitted(model: Any) -> None:
         raise IsothermError(
             f"got {type(model).__name__}; give a fitted estimator such as AspectModel"
         )
+    _check_trace(model)
+
+
+def _check_trace(model: Annealed) -> None:
     if not hasattr(model, "trace_"):
         raise IsothermError(f"this {type(model).__name__} is not fitted yet; call fit first")
 
@@ -195,16 +229,31 @@ def _ticker() -> Any:
     return matplotlib.ticker
 
 
-def _new_figure(size: tuple[float, float]) -> Figure:
+def new_figure(size: tuple[float, float]) -> Figure:
+    """An empty figure of that many inches."""
     figure: Figure = _matplotlib().figure.Figure(figsize=size, layout="constrained")
     return figure
 
 
-def _draw_sizes(ax: Axes, path: Path) -> None:
-    """Step line of the number of distinct components, with a diamond at every transition."""
+def _draw_heldout(ax: Axes, path: Path, name: str) -> None:
+    temperature = [record.temperature for record in path.trace]
+    held = [record.heldout for record in path.trace]
+    ax.plot(temperature, held, color=BLUE, marker="o", markersize=4, label=name)
+    _mark_best(ax, path)
+
+
+def _draw_likelihood(ax: Axes, path: Path, name: str) -> None:
+    temperature = [record.temperature for record in path.trace]
+    likelihood = [record.log_likelihood for record in path.trace]
+    ax.plot(temperature, likelihood, color=RED, marker="o", markersize=4, label=name)
+    ax.yaxis.set_major_formatter(_ticker().EngFormatter(sep=" "))
+
+
+def _draw_sizes(ax: Axes, path: Path, name: str) -> None:
+    """Step line of the number of distinct parts, with a diamond at every transition."""
     temperature = [record.temperature for record in path.trace]
     sizes = [record.n_effective for record in path.trace]
-    ax.plot(temperature, sizes, color=GREEN, drawstyle="steps-post", label="distinct components")
+    ax.plot(temperature, sizes, color=GREEN, drawstyle="steps-post", label=name)
     ax.plot(temperature, sizes, color=GREEN, linestyle="none", marker="o", markersize=3)
     jumps = path.transitions
     ax.plot(
@@ -218,6 +267,21 @@ def _draw_sizes(ax: Axes, path: Path) -> None:
     )
     ax.yaxis.set_major_locator(_ticker().MaxNLocator(4, integer=True))
     ax.set_ylim(bottom=0, top=1.08 * max(sizes))
+
+
+def _draw_critical(ax: Axes, path: Path, name: str) -> None:
+    """Dots of critical temperatures over T, a line along the largest, and where it reaches 1."""
+    known = path.with_critical
+    dots = [(r.temperature, value / r.temperature) for r in known for value in r.critical]
+    ax.plot(*zip(*dots, strict=True), color=FAINT, linestyle="none", marker=".", markersize=3)
+    largest = [max(record.critical) / record.temperature for record in known]
+    ax.plot([r.temperature for r in known], largest, color=PURPLE, label=name)
+    ax.axhline(1.0, color=INK, linewidth=0.8, zorder=0)
+    predicted = path.predicted
+    ax.plot(
+        predicted, [1.0] * len(predicted), color=PURPLE, linestyle="none", marker="v",
+        markersize=8, label="predicted",
+    )  # fmt: skip
 
 
 def _mark_best(ax: Axes, path: Path) -> None:
@@ -264,7 +328,7 @@ def _name(ax: Axes, text: str, temperature: float, offset: float, at_bottom: boo
 
 def _temperature_axis(ax: Axes, path: Path) -> None:
     """Hot on the left, cold on the right, equal ratios at equal distances."""
-    marked = [value for value in path[1:] if math.isfinite(value)]
+    marked = [value for value in path[1:3] if math.isfinite(value)]
     values = [record.temperature for record in path.trace] + marked
     positive = [value for value in values if value > 0]
     low, high = min(values), max(values)
