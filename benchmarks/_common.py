@@ -24,10 +24,11 @@ from isotherm.data.counts import Counts
 from isotherm.data.local import Local
 from isotherm.kernels.cpu import available_threads
 from isotherm.models.aspect import Aspect
+from isotherm.models.gtm import Gtm
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "tomotopy")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "tomotopy", "ugtm", "umap-learn")
 SEED = 0
 MIB = 1 << 20
 
@@ -128,6 +129,14 @@ def counts(name: str) -> Counts:
     return Counts(sparse.load_npz(path))
 
 
+def vectors(folder: str, name: str) -> np.ndarray:
+    """A table of numbers (I, D) of the data folder; ends the benchmark where it is missing."""
+    path = data_folder() / folder / name
+    if not path.exists():
+        raise SystemExit(f"this benchmark needs {folder}/{name} in the folder ISOTHERM_DATA")
+    return np.loadtxt(path, delimiter=",")
+
+
 def newsgroups(seed: int = SEED) -> Corpus:
     """The 20 newsgroups, or a synthetic table of the same size where the data is missing."""
     path = data_folder() / "20news" / "counts.npz"
@@ -143,7 +152,7 @@ def newsgroups(seed: int = SEED) -> Corpus:
 class Ours(NamedTuple):
     """A model, placed data and a state to sweep from."""
 
-    model: Aspect
+    model: Aspect | Gtm
     data: Local
     state: State
 
@@ -173,7 +182,7 @@ def developed(
     return ours
 
 
-def _expect(k: Any, block: Any, rows: Any, model: Aspect, params: Any, temperature: float) -> Any:
+def _expect(k: Any, block: Any, rows: Any, model: Any, params: Any, temperature: float) -> Any:
     return model.expect(params, rows, block, temperature, k)
 
 
