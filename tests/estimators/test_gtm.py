@@ -30,8 +30,9 @@ from isotherm import (
     TimeLimit,
 )
 from isotherm.anneal.engine import Annealer
-from isotherm.anneal.trace import Fit
+from isotherm.anneal.trace import Fit, Record
 from isotherm.data.base import Array
+from isotherm.estimators.mapping import joined
 from models.maps import curved, free_energy, spectrum
 
 
@@ -718,6 +719,23 @@ def test_progress_is_shown_when_asked_for(capsys: pytest.CaptureFixture[str]) ->
     for verbose in (None, False):
         line(schedule=QUICK, verbose=verbose).fit(X)
         assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("noted", [(), (0.9, 0.5)])
+def test_the_last_temperature_and_its_settling_are_one_record(noted: tuple[float, ...]) -> None:
+    def fit(*given: tuple[float, int, tuple[float, ...]]) -> Fit:
+        records = [Record(t, -t, -n, 0.0, 2, 3, c, n, 0.5, n > 9) for t, n, c in given]
+        return Fit(None, None, given[-1][0], tuple(records))
+
+    cooled, last = fit((2.0, 4, (1.5,)), (1.0, 7, (0.8,))), fit((1.0, 30, noted))
+    first, merged = joined(cooled, last)
+    assert first == cooled.trace[0]
+    assert (merged.sweeps, merged.seconds, merged.converged) == (37, 1.0, True)
+    assert merged.log_likelihood == -30
+    assert merged.critical == (noted or (0.8,))
+    assert joined(cooled, cooled) == cooled.trace
+    stopped = fit((2.0, 4, ()))
+    assert joined(stopped, last) == (*stopped.trace, *last.trace)
 
 
 def test_every_temperature_is_logged(caplog: pytest.LogCaptureFixture) -> None:
