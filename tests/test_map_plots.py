@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from isotherm import GTM, CorpusMap, Fixed, IsothermError, MappedCorpus, map_plots
 from isotherm.maps.corpus import Cooling
 
-WORDS = ["sparse", "matrix", "a$b c$d", "window", "file", "tree", "random", "kernel", "node"]
+WORDS = ["sparse", "matrix", r"a$\x$b", "window", "file", "tree", "random", "kernel", "node"]
 
 
 def corpus_map(dimensions: int = 2, n_topics: int = 9, crowded: bool = False) -> CorpusMap:
@@ -116,7 +116,10 @@ def test_given_labels_go_before_those_of_the_map() -> None:
 @pytest.mark.parametrize("crowded", [False, True])
 def test_names_of_topics_do_not_overlap(dimensions: int, crowded: bool) -> None:
     found = corpus_map(dimensions, 14, crowded)
-    figure = map_plots.map_points(found)
+    # A legend that takes much of the width: what counts is the map that is left.
+    labels = [f"the rather long name of class {i % 3}" for i in range(30)]
+    figure = Figure((8, 5), layout="constrained")
+    map_plots.map_points(found, labels, figure=figure)
     boxes = name_boxes(figure)
     assert boxes.keys() <= {" ".join(words[:3]) for words in found.top_words}
     assert len(boxes) >= 12
@@ -142,6 +145,15 @@ def test_names_are_tied_to_the_places_of_their_topics(dimensions: int) -> None:
         assert np.hypot(*text.xyann) < 200
     if dimensions == 2:
         assert_array_equal(np.transpose(marks.get_data()), found.topic_coordinates)
+
+
+@pytest.mark.parametrize("dpi", [50, 100, 300])
+def test_names_are_near_their_places_at_any_resolution(dpi: int) -> None:
+    figure = map_plots.map_points(corpus_map(2, 1, True), figure=Figure((6, 6), dpi=dpi))
+    (text,) = figure.axes[0].texts
+    across, up = text.xyann
+    assert across == pytest.approx(0.0, abs=1e-6)
+    assert 7 < up < 14  # points: half a line, and a little room
 
 
 def test_names_can_be_left_out() -> None:

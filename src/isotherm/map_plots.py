@@ -303,9 +303,7 @@ def _short(text: str, most: int = 40) -> str:
 
 def _write_names(figure: Figure, ax: Any, points: Points) -> None:
     """Names of the topics next to their places; one for which there is no room is left out."""
-    # Sizes are known once the layout is, and must stay as they are then.
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    figure.draw_without_rendering()  # sizes are known once the layout is
     flat = _projected(ax, points.anchors)
     ax.plot(
         *points.anchors.T, color=INK, linestyle="none", marker="+", markersize=PLUS,

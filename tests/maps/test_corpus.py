@@ -81,7 +81,9 @@ def test_metadata_are_plain_json(plain: CorpusMap, tmp_path: Path) -> None:
         raise AssertionError(constant)
 
     with np.load(plain.save(tmp_path / "map.npz"), allow_pickle=False) as stored:
-        meta = json.loads(stored["meta"].tobytes(), parse_constant=refuse)
+        text = stored["meta"].tobytes()
+    meta = json.loads(text, parse_constant=refuse)
+    assert text.isascii()
     assert meta["schema"] == SCHEMA
     assert meta["map_cooling"]["first_critical"] == "nan"
 
@@ -100,7 +102,8 @@ def test_a_failed_write_leaves_the_older_file(
     plain: CorpusMap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = plain.save(tmp_path / "map.npz")
-    before = path.read_bytes()
+    before, file = path.read_bytes(), path.stat().st_ino
+    assert plain.save(path).stat().st_ino != file  # another file, not the old one written over
 
     def fail(file: object, **parts: object) -> None:
         file.write(b"half")  # type: ignore[attr-defined]
