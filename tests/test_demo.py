@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import normalized_mutual_info_score
 
-from isotherm import demo
+from isotherm import CorpusMap, demo
 from isotherm.datasets.docstrings import Docstrings, load_docstrings
 
 
@@ -36,6 +36,10 @@ def test_demonstration_prints_topics_and_writes_a_report(
     assert (tmp_path / "out" / "index.html").as_uri() in said.out
     assert "annealing  T" in said.err
     assert page.count('<tr id="topic-') == 4
+    assert "<h2>The map</h2>" in page
+    found = CorpusMap.load(tmp_path / "out" / "map.npz")
+    assert found.coordinates.shape == (corpus.counts.n_rows, 2)
+    assert found.labels == tuple(corpus.labels)
 
 
 def test_command_line_reaches_the_demonstration(

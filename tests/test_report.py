@@ -1,3 +1,4 @@
+import dataclasses
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -5,7 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isotherm import AspectModel, Counts, DocumentMixture, IsothermError, OneSidedClustering
+from isotherm import (
+    GTM,
+    AspectModel,
+    Counts,
+    DocumentMixture,
+    IsothermError,
+    OneSidedClustering,
+    map_corpus,
+)
 from isotherm.report import OTHER, label_shares, typical_rows, write_report
 
 NASTY = "<script>alert(1)</script>"
@@ -92,6 +101,25 @@ def test_page_loads_nothing(model: AspectModel, tmp_path: Path) -> None:
     assert not re.search(r"@import|url\(\s*['\"]?(?!#)", source)
     assert "default-src 'none'" in source
     assert not {"link", "script", "iframe", "object", "embed"} & set(page.tags)
+
+
+def test_map_of_the_documents_is_shown(model: AspectModel, tmp_path: Path) -> None:
+    given = {"labels": [NASTY, QUOTED, "plain"] * 5}
+    quick = GTM(n_nodes=4, n_basis=2, n_init=1, noise=0.05, random_state=0)
+    found = map_corpus(counts(), topics=model, gtm=quick, **given).map
+    plain = read(write_report(model, tmp_path / "plain.html", **given))
+    path = write_report(model, tmp_path / "map.html", corpus_map=found, **given)
+    page = read(path)
+    assert "The map" in page.text
+    assert "The map" not in plain.text
+    assert page.tags.count("svg") == plain.tags.count("svg") + 1
+    # A point for each document, and nothing that a text could smuggle in.
+    assert page.tags.count("use") >= plain.tags.count("use") + 15
+    assert page.open == []
+    assert "script" not in page.tags
+    short = dataclasses.replace(found, names=found.names[1:])
+    with pytest.raises(IsothermError, match="corpus_map has 14 entries"):
+        write_report(model, tmp_path / "no.html", corpus_map=short)
 
 
 def test_page_shows_topics_and_figures(model: AspectModel, tmp_path: Path) -> None:

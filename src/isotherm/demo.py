@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from isotherm import AspectModel, Exponential, load_docstrings
+from isotherm import AspectModel, Exponential, load_docstrings, map_corpus
 from isotherm.data.base import Array
 from isotherm.datasets.docstrings import Docstrings
 from isotherm.report import Shares, label_shares, write_report
@@ -46,7 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def demonstrate(
     corpus: Docstrings, out: Path, *, n_topics: int = N_TOPICS, seed: int = 0
 ) -> AspectModel:
-    """The model fitted to the corpus; prints what came out and writes `out / "index.html"`.
+    """The model fitted to the corpus; prints what came out and writes the report.
+
+    The page is `out / "index.html"`; the map, as data, is `out / "map.npz"`.
 
     Parameters
     ----------
@@ -69,6 +71,11 @@ def demonstrate(
     for name, labels in (("packages", corpus.labels), ("parts of packages", corpus.sublabels)):
         agreement = mutual_information(topics, labels)
         _say(f"Agreement of topics with {len(set(labels))} {name} (NMI): {agreement:.3f}")
+    begin = time.perf_counter()
+    found = map_corpus(
+        counts, topics=model, labels=corpus.labels, texts=corpus.texts, names=corpus.names
+    )
+    _say(f"Drew a map of the documents in {time.perf_counter() - begin:.1f} s")
     page = write_report(
         model,
         out / "index.html",
@@ -77,7 +84,9 @@ def demonstrate(
         texts=corpus.texts,
         names=corpus.names,
         counts=counts,
+        corpus_map=found.map,
     )
+    found.map.save(out / "map.npz")
     _say(f"\nWrote {page}; open it in a browser:\n  {page.resolve().as_uri()}")
     return model
 

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from isotherm import plots
+from isotherm import map_plots, plots
 from isotherm._page import STYLE
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
 from isotherm.estimators.base import CountEstimator
+from isotherm.maps.corpus import CorpusMap
 
 __all__ = ["write_report"]
 
@@ -64,6 +65,7 @@ class Content(NamedTuple):
     texts: Entries | None
     shares: Shares | None
     figures: list[tuple[str, str]]
+    corpus_map: CorpusMap | None
 
 
 def write_report(
@@ -75,6 +77,7 @@ def write_report(
     texts: Entries | None = None,
     names: Entries | None = None,
     counts: Counts | None = None,
+    corpus_map: CorpusMap | None = None,
 ) -> Path:
     """Path of the HTML page that was written.
 
@@ -96,6 +99,8 @@ def write_report(
     counts : Counts, (I, J), optional
         What the model was fitted to: adds the number of tokens, and lets long rows count for more
         when labels are shared out and typical rows are chosen.
+    corpus_map : CorpusMap, optional
+        Map of the same rows by the model's topics, made by `map_corpus`; adds a figure.
 
     Returns
     -------
@@ -107,6 +112,8 @@ def write_report(
         _check_length(what, values, n_rows)
     if counts is not None:
         _check_length("counts", range(counts.n_rows), n_rows)
+    if corpus_map is not None:
+        _check_length("corpus_map", corpus_map.names, n_rows)
     if names is None and counts is not None and counts.row_ids is not None:
         names = counts.row_ids.tolist()
     mass = np.ones(n_rows) if counts is None else counts.row_totals
@@ -116,6 +123,7 @@ def write_report(
         texts,
         None if labels is None else label_shares(model.row_weights_, mass, labels),
         _headline(model, counts),
+        corpus_map,
     )
     return _write(Path(path), _page(model, title, content))
 
@@ -180,11 +188,23 @@ def _page(model: CountEstimator, title: str, content: Content) -> str:
         f"{escape(str(model.outcome_))}</p>",
         _figures(content.figures),
         f"<section><h2>How to read this page</h2><p>{escape(' '.join(HOW_TO_READ))}</p></section>",
+        _map_section(content.corpus_map),
         _path_section(model),
         _topics(model, content),
         "</main></body></html>",
     ]
     return "\n".join(parts) + "\n"
+
+
+def _map_section(corpus_map: CorpusMap | None) -> str:
+    if corpus_map is None:
+        return ""
+    figure = plots.as_svg(map_plots.map_points(corpus_map), COLOURS)
+    said = (
+        "Every point is a document; documents of similar topics lie together. Words stand where a "
+        "document of that topic alone would lie."
+    )
+    return f"<section><h2>The map</h2><p>{escape(said)}</p><figure>{figure}</figure></section>"
 
 
 def _figures(figures: Iterable[tuple[str, str]]) -> str:
