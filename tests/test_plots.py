@@ -104,6 +104,7 @@ def test_fit_and_its_trace_give_the_same_lines() -> None:
 def test_path_of_a_map() -> None:
     X = np.random.default_rng(0).normal(size=(60, 3)) * [3, 2, 0.2]
     settings = {"n_nodes": 4, "n_basis": 3, "random_state": 0, "record_critical": True}
+    settings |= {"start": "sheet", "n_init": 1, "basis_width": 2.0}
     gtm = GTM(2, **settings, schedule=Exponential(rate=0.8, margin=1.05)).fit(X)
     sizes, critical, likelihood = plots.annealing_path(gtm).axes
     temperature = np.array([r.temperature for r in gtm.trace_])

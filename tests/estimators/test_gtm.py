@@ -166,7 +166,9 @@ def test_threads_do_not_change_a_bit(precision: str, missing: float) -> None:
 def test_same_seed_same_map_and_other_seeds_as_good_a_one(along: GTM) -> None:
     np.testing.assert_array_equal(line().fit(X).centres_, along.centres_)
     for seed in (1, np.random.default_rng(2), np.random.RandomState(3)):
-        other = line(random_state=seed).fit(X)
+        # The first run of each kind does not depend on the seed, unless a start is asked for.
+        np.testing.assert_array_equal(line(random_state=seed).fit(X).centres_, along.centres_)
+        other = line(random_state=seed, start="sheet").fit(X)
         assert not np.array_equal(other.centres_, along.centres_)
         assert other.log_likelihood_ == pytest.approx(along.log_likelihood_, abs=0.01 * len(X))
 
@@ -749,4 +751,4 @@ def test_a_plain_fit_warns_of_nothing() -> None:
         warnings.simplefilter("always")
         model = GTM(random_state=0, schedule=QUICK).fit(SHEET)
     assert caught == []
-    assert model.nodes_.shape == (225, 2)
+    assert model.nodes_.shape == (400, 2)

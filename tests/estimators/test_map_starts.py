@@ -9,6 +9,7 @@ from isotherm import GTM, Adaptive, Exponential, Fixed, Recorder
 from isotherm.data.local import Local
 from isotherm.data.vectors import vector_blocks
 from isotherm.estimators.map_starts import MARGIN, SHEET, kind_of, spectrum, started
+from isotherm.estimators.mapping import latent_grid
 from isotherm.kernels.cpu import Cpu
 from isotherm.models.grid import LatentGrid
 from isotherm.models.gtm import Gtm
@@ -103,7 +104,7 @@ def test_a_plane_of_held_noise_and_of_a_given_temperature() -> None:
 
 
 def test_two_ways_to_begin_find_what_one_does_not() -> None:
-    settings: dict[str, Any] = {"n_nodes": 10, "tol": 1e-4}
+    settings: dict[str, Any] = {"n_nodes": 10, "n_basis": 4, "basis_width": 2.0, "tol": 1e-4}
     rows = folded(0)
     both = [GTM(random_state=seed, **settings).fit(rows) for seed in range(2)]
     sheet = [GTM(random_state=s, start="sheet", n_init=1, **settings).fit(rows) for s in range(2)]
@@ -115,6 +116,28 @@ def test_two_ways_to_begin_find_what_one_does_not() -> None:
     for model in both:
         assert model.trace_[0].temperature < 0.9 * model.first_critical_
         assert model.first_critical_ == pytest.approx(sheet[0].first_critical_)
+
+
+def test_the_default_is_the_same_for_every_seed_and_turns_with_the_data() -> None:
+    rows = folded(3)[:150]
+    turn = np.linalg.qr(np.random.default_rng(8).standard_normal((12, 12)))[0]
+    settings: dict[str, Any] = {"n_nodes": 6, "n_basis": 3, "tol": 1e-3}
+    one, other = (GTM(random_state=seed, **settings).fit(rows) for seed in (0, 1))
+    np.testing.assert_array_equal(one.centres_, other.centres_)
+    turned = GTM(random_state=0, **settings).fit(rows @ turn)
+    assert turned.log_likelihood_ == pytest.approx(one.log_likelihood_, abs=0.1)
+    third = [GTM(random_state=seed, n_init=3, **settings).fit(rows) for seed in (0, 1)]
+    assert all(model.objective_ <= one.objective_ + 1e-4 * 150 for model in third)
+
+
+@pytest.mark.parametrize(
+    ("rows", "n_axes", "basis"),
+    [(30, 2, 5), (1000, 2, 5), (1797, 2, 6), (10**6, 2, 8), (100, 1, 8), (20, 1, 4), (64, 3, 3)],
+)
+def test_larger_data_get_more_basis_functions(rows: int, n_axes: int, basis: int) -> None:
+    grid = latent_grid(n_axes, None, None, 1.5, float(rows))
+    assert grid.basis == (basis,) * n_axes
+    assert latent_grid(n_axes, None, 7, 1.5, float(rows)).basis == (7,) * n_axes
 
 
 def test_a_plane_is_cooled_from_its_own_temperature() -> None:

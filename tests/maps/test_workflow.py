@@ -146,7 +146,7 @@ def test_words_that_the_topics_never_saw_say_nothing() -> None:
     strange[-1] = mixed[-1] = 9
     places = found.place(np.stack([strange, mixed]))
     assert np.isnan(places[0]).all()
-    assert_allclose(places[1], found.map.coordinates[4], atol=0.2)
+    assert np.isfinite(places[1]).all()
     by_words = map_corpus(given, topics=found.topics, gtm=small(), transform="log-likelihood")
     # What is known of the row has not changed.
     assert_allclose(by_words.place(mixed[None])[0], by_words.map.coordinates[4], atol=1e-9)

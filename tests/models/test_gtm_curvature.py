@@ -14,7 +14,7 @@ from isotherm.kernels.reference import Reference
 from isotherm.models import gtm_curvature
 from isotherm.models.grid import LatentGrid, design
 from isotherm.models.gtm import Gtm, GtmParams
-from isotherm.models.gtm_curvature import DENSE, N_MODES, modes, root_of
+from isotherm.models.gtm_curvature import DENSE, probes_of, root_of
 from models.maps import (
     GRID,
     Array,
@@ -225,7 +225,7 @@ def test_modes_come_in_order_and_agree_with_the_loops(table: Array) -> None:
     params = settled(MODEL, data)
     split = component_split(MODEL, data, state_of(MODEL, data, params), TEMPERATURE, 0)
     first, second = naive(table, WEIGHT, params, MODEL, TEMPERATURE)
-    wanted = eigh(first / float(params.noise), second, eigvals_only=True)[::-1][:N_MODES]
+    wanted = eigh(first / float(params.noise), second, eigvals_only=True)[::-1][:12]
     assert split.temperatures == pytest.approx(np.maximum(wanted, 0.0), abs=1e-8)
     assert split.temperature == split.temperatures[0]
     whole = sum(share.matrix() for share in curvatures(data, params, MODEL, TEMPERATURE))
@@ -246,10 +246,16 @@ def test_without_the_whole_matrix_the_answer_is_the_same(
 
 
 def test_how_many_modes() -> None:
-    assert modes(2) == (1, 2, True)
-    assert modes(N_MODES) == (N_MODES - 1, N_MODES, True)
-    assert modes(DENSE) == (N_MODES, DENSE, True)
-    assert modes(DENSE + 1) == (N_MODES, DENSE + 1, False)
+    def asked(size: int, n_modes: int = 12) -> tuple[int, int, bool]:
+        found = probes_of(size, n_modes)
+        assert found.components.tolist() == [0]
+        return found.n_modes, found.size, found.dense
+
+    assert asked(2) == (1, 2, True)
+    assert asked(12) == (11, 12, True)
+    assert asked(DENSE) == (12, DENSE, True)
+    assert asked(DENSE + 1) == (12, DENSE + 1, False)
+    assert asked(DENSE, 1) == (1, DENSE, True)
 
 
 def test_roots_turn_the_normal_matrix_into_a_multiple_of_one() -> None:

@@ -86,7 +86,7 @@ def _lanczos(data: Data, deviations: Any, probes: Probes) -> tuple[Array, Array]
     values: Array
     vectors: Array
     try:
-        values, vectors = eigsh(operator, k=probes.n_modes, which="LA", v0=begin, tol=1e-10)
+        values, vectors = eigsh(operator, k=probes.n_modes, which="LA", v0=begin, tol=probes.tol)
     except ArpackNoConvergence as stalled:
         log.warning("the eigen-solve for a critical temperature did not converge")
         if not len(stalled.eigenvalues):

@@ -24,7 +24,7 @@ from isotherm.data.vectors import vector_blocks
 from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.estimators import checks
 from isotherm.estimators.annealed import Annealed
-from isotherm.estimators.map_starts import MARGIN, SHEET, STARTS, kind_of, started
+from isotherm.estimators.map_starts import MARGIN, SHEET, STARTS, kind_of, source_of, started
 from isotherm.estimators.mapping import (
     Projected,
     best_of,
@@ -37,6 +37,7 @@ from isotherm.estimators.mapping import (
     posterior,
     project,
 )
+from isotherm.kernels.dense import one_blas_thread
 from isotherm.models.grid import basis_at, basis_slopes
 from isotherm.models.gtm import Gtm, GtmParams
 
@@ -64,9 +65,10 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
     n_components : {1, 2, 3}
         Dimensions of the map.
     n_nodes : int or tuple of int, optional
-        Nodes along each axis; 40, 15 x 15 or 8 x 8 x 8 by default.
+        Nodes along each axis; 40, 20 x 20 or 8 x 8 x 8 by default.
     n_basis : int or tuple of int, optional
-        Basis functions along each axis; 8, 4 x 4 or 3 x 3 x 3 by default. More bend more.
+        Basis functions along each axis; more bend more. By default about as many in all as the
+        square root of the number of rows, within 4 to 8, 5 x 5 to 8 x 8 or 3^3 to 4^3.
     basis_width : float
         Width of a basis function, in spacings between them.
     alpha : float, optional
@@ -78,7 +80,8 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         Where the sheet begins: "sheet", small, flat and in random directions, at the first critical
         temperature; "plane", along the principal components, where the last of them condenses;
         "white", as noise; "pca", for plain EM only, in full size along the principal components.
-        "auto" lets "sheet" and "plane" take turns over the runs, and is "pca" for plain EM.
+        "auto" lets "sheet" and "plane" take turns over the runs, and is "pca" for plain EM; its
+        first two runs are the same for every seed.
     schedule : Schedule, optional
         Temperatures, from just below a critical one down to 1; by default by 10 % a step.
     n_init : int
@@ -144,7 +147,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         *,
         n_nodes: int | tuple[int, ...] | None = None,
         n_basis: int | tuple[int, ...] | None = None,
-        basis_width: float = 2.0,
+        basis_width: float = 1.5,
         alpha: float | None = None,
         noise: float | None = None,
         start: str = "auto",
@@ -240,7 +243,9 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
             # Rows that do not count may hold anything.
             values, weight = values[weight > 0], weight[weight > 0]
         self.mean_, self.scale_ = location(values, weight)
-        grid = latent_grid(self.n_components, self.n_nodes, self.n_basis, self.basis_width)
+        total = float(len(values) if weight is None else weight.sum())
+        asked = self.n_components, self.n_nodes, self.n_basis, self.basis_width
+        grid = latent_grid(*asked, total)
         work = values.size * grid.n_nodes
         auto = "float64" if work < SMALL_WORK else "float32"
         self.precision_ = auto if self.precision == "auto" else self.precision
@@ -252,9 +257,9 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         check_units(model)
         rng = as_generator(self.random_state)
         critical = cache(lambda: first_critical(model, data))
-        self._set_fitted(
-            data, *best_of(self.n_init, partial(self._run, model, data, rng, critical), data)
-        )
+        with one_blas_thread():
+            best = best_of(self.n_init, partial(self._run, model, data, rng, critical), data)
+        self._set_fitted(data, *best)
         if self.first_critical_ <= 1.0:
             message = (
                 f"the first critical temperature is {self.first_critical_:.4g}: there is nothing "
@@ -273,7 +278,8 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         """A cooling run, and its end settled at T = 1 (the same where it was interrupted)."""
         schedule = self.schedule or Exponential(rate=0.9, margin=MARGIN)
         start = kind_of(self.start, schedule, number)
-        begin, schedule = started(start, model, data, rng, schedule)
+        source, axes = source_of(self.start, number, data, rng)
+        begin, schedule = started(start, model, data, source, schedule, axes)
         engine = dataclasses.replace(self._engine(schedule), noise=SHEET)
         cooled = engine.run(model, data, rng, state=state_of(model, data, begin))
         if start == "plane":

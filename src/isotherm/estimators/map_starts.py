@@ -21,6 +21,8 @@ COOLING = (Exponential, Linear, Adaptive)
 STARTS = ("auto", "sheet", "plane", "white", "pca")
 # Size of the sheet that a map begins as, in standard deviations of the data.
 SHEET = 0.1
+# So many runs of an annealed map begin the same way for every seed: one of each kind.
+STEADY = 2
 # Cooling begins this much below a critical temperature.
 MARGIN = 0.98
 
@@ -28,13 +30,15 @@ MARGIN = 0.98
 class Spectrum(NamedTuple):
     """Principal `directions` (L, D), their `variances` (L,), and the `rest` of the variance.
 
-    `rest`: the sum over all other directions; `following`: the largest of those.
+    `rest`: the sum over all other directions; `following`: the largest of those; `axes` (D, D):
+    all of them, each with a fixed sign.
     """
 
     directions: Array
     variances: Array
     rest: float
     following: float
+    axes: Array
 
 
 def kind_of(start: str, schedule: Schedule, run: int) -> str:
@@ -47,15 +51,35 @@ def kind_of(start: str, schedule: Schedule, run: int) -> str:
     return "plane" if both and run % 2 else "sheet"
 
 
+def source_of(
+    start: str, run: int, data: Local, rng: np.random.Generator
+) -> tuple[np.random.Generator, Array | None]:
+    """Where a run takes its directions from: a generator, and axes (D, D) to turn them to.
+
+    The first run of each kind that "auto" stands for is the same for every seed, and turns with
+    the data: its directions are fixed combinations of the principal ones.
+    """
+    if start != "auto" or run >= STEADY:
+        return rng, None
+    return np.random.default_rng(run), spectrum(data, 1).axes
+
+
 def started(
-    start: str, model: Gtm, data: Local, rng: np.random.Generator, schedule: Schedule
+    start: str,
+    model: Gtm,
+    data: Local,
+    rng: np.random.Generator,
+    schedule: Schedule,
+    axes: Array | None = None,
 ) -> tuple[GtmParams, Schedule]:
-    """Parameters of a start, and the schedule from there."""
+    """Parameters of a start, and the schedule from there; random directions turned to axes."""
     D = len(data.summary.mean)
-    if start == "plane":
-        return _plane(model, data, rng, schedule)
-    if start == "sheet":
-        return model.with_weight(model.sheet(D, SHEET, rng), data.summary), schedule
+    if start in ("sheet", "plane"):
+        sheet = model.sheet(D, SHEET, rng)
+        sheet = sheet if axes is None else sheet @ axes
+        if start == "plane":
+            return _plane(model, data, sheet, schedule)
+        return model.with_weight(sheet, data.summary), schedule
     if start == "white":
         noise = rng.standard_normal((model.n_components, D))
         return model.with_weight(model.fitted(noise), data.summary), schedule
@@ -70,14 +94,12 @@ def started(
     return begin if model.noise else begin._replace(noise=np.asarray(s)), schedule
 
 
-def _plane(
-    model: Gtm, data: Local, rng: np.random.Generator, schedule: Schedule
-) -> tuple[GtmParams, Schedule]:
+def _plane(model: Gtm, data: Local, sheet: Array, schedule: Schedule) -> tuple[GtmParams, Schedule]:
     """The plane of the L principal components at the temperature where the L-th condenses.
 
     From the first critical temperature on, the sheet opens along one direction after the other,
     and a curved one may have folded along the first before the second opens. This start opens all
-    of them at once; the noise of the seed keeps it off symmetric saddles.
+    of them at once; a small sheet (M, D) on top keeps it off symmetric saddles.
     """
     L, D = model.grid.nodes.shape[1], len(data.summary.mean)
     found = spectrum(data, L)
@@ -91,8 +113,7 @@ def _plane(
         temperature, s = max(MARGIN * least / model.noise, 1.0), model.noise
     spread = np.sqrt(np.maximum(found.variances - s * temperature, 0.01 * found.variances))
     begin = _along(model, data, found, spread)
-    tilt = model.sheet(D, SHEET, rng)
-    begin = begin._replace(weight=begin.weight + tilt, noise=np.asarray(s))
+    begin = begin._replace(weight=begin.weight + sheet, noise=np.asarray(s))
     if isinstance(schedule, COOLING) and schedule.start is None:
         schedule = replace(schedule, start=max(temperature, schedule.end))
     return begin, schedule
@@ -120,4 +141,5 @@ def spectrum(data: Local, n_axes: int) -> Spectrum:
         found[:n_axes],
         float(found[n_axes:].sum()),
         float(found[n_axes]),
+        vectors[:, : len(vectors)].T,
     )

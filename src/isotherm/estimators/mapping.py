@@ -21,9 +21,9 @@ from isotherm.models.gtm import LEAST_NOISE, Gtm, GtmParams
 LEAST_VARIANCE = 1e-290
 # How far from the mean, in standard deviations, exponents are sure to be numbers still.
 FAR = {"float32": 1e12, "float64": 1e150}
-# Nodes and basis functions along each axis of maps of one, two and three dimensions.
-NODES = {1: 40, 2: 15, 3: 8}
-BASIS = {1: 8, 2: 4, 3: 3}
+# Nodes along each axis of maps of one to three dimensions; least and most basis functions.
+NODES = {1: 40, 2: 20, 3: 8}
+BASIS = {1: (4, 8), 2: (5, 8), 3: (3, 4)}
 # Runs whose objectives differ by less than this many nats per row have found the same map.
 EQUAL = 1e-4
 
@@ -77,10 +77,14 @@ def joined(cooled: Fit, fit: Fit) -> tuple[Record, ...]:
     return (*before[:-1], merged)
 
 
-def latent_grid(n_axes: int, n_nodes: Any, n_basis: Any, width: float) -> LatentGrid:
-    """Grid with nodes and basis functions along each axis as asked for, or as is usual."""
+def latent_grid(n_axes: int, n_nodes: Any, n_basis: Any, width: float, total: float) -> LatentGrid:
+    """Grid with nodes and basis functions along each axis as asked for, or as is usual.
+
+    By default there are about as many basis functions as the square root of the number of rows.
+    """
+    usual = int(np.clip(total ** (0.5 / n_axes), *BASIS[n_axes]))
     nodes = _axes("n_nodes", n_nodes, NODES[n_axes], n_axes)
-    basis = _axes("n_basis", n_basis, BASIS[n_axes], n_axes)
+    basis = _axes("n_basis", n_basis, usual, n_axes)
     if min(nodes + basis) < 2:
         raise IsothermError(
             f"n_nodes={nodes} and n_basis={basis}; a map needs at least 2 of each on every axis"

@@ -7,6 +7,7 @@ on the data alone, so that results are bit-identical for any number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -120,8 +121,14 @@ def _on_all(
     """Pieces of so many rows at once, each worth a thread; `cost` of a row in multiply-adds."""
     step = max(-(-n_rows // (MOST_PIECES * rows)), -(-WORTH // (cost * rows))) * rows
     bounds = np.append(np.arange(0, n_rows, step), n_rows)
-    with _blas().limit(limits=1, user_api="blas"):
+    with one_blas_thread():
         return run(piece, bounds)
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Matrix products on one thread each: BLAS threads that wait for work keep ours waiting."""
+    limit: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
+    return limit
 
 
 @lru_cache(maxsize=1)

@@ -115,7 +115,7 @@ def map_corpus(
     >>> X = np.random.default_rng(0).poisson(blocks)
     >>> found = map_corpus(X, n_topics=3)
     >>> found.map
-    CorpusMap(600 documents, 3 topics, 2-D map of 15 x 15 nodes)
+    CorpusMap(600 documents, 3 topics, 2-D map of 20 x 20 nodes)
     >>> bool(np.allclose(found.place(X[:2]), found.map.coordinates[:2]))
     True
     """

@@ -36,13 +36,14 @@ class Probes(NamedTuple):
 
     `components`: which components have a curvature of their own; `n_modes`: how many of the
     largest eigenvalues of each matter; `size`: length of a mode; `dense`: whether the whole matrix
-    is cheaper than a Lanczos solve.
+    is cheaper than a Lanczos solve; `tol`: relative accuracy of that.
     """
 
     components: Array
     n_modes: int
     size: int
     dense: bool = False
+    tol: float = 1e-10
 
 
 class Curvature(Protocol):

@@ -10,7 +10,7 @@ Only T s enters the E-step: above the first critical temperature all centres lie
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from isotherm.errors import IsothermWarning
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import Probes
 from isotherm.models.grid import LatentGrid, design
-from isotherm.models.gtm_curvature import SheetCurvature, modes, root_of
+from isotherm.models.gtm_curvature import SheetCurvature, probes_of, root_of
 
 # The noise variance is not let below this share of the variance of the data.
 LEAST_NOISE = 1e-10
@@ -67,11 +67,15 @@ class Gtm:
         Precision of the Gaussian prior of the weights, in units of 1/x^2; the bias has none.
     noise : float, optional
         Hold the noise variance s at this value instead of estimating it.
+    n_modes : int
+        Critical temperatures to look at: modes that have condensed stay near T, and the next one
+        lies below them.
     """
 
     grid: LatentGrid
     alpha: float = 0.0
     noise: float | None = None
+    n_modes: int = 12
 
     @property
     def n_components(self) -> int:
@@ -89,8 +93,8 @@ class Gtm:
         return False
 
     def hot(self) -> Gtm:
-        """The map itself: its collapsed state is the one-component solution."""
-        return self
+        """The map itself, with one mode: its collapsed state is the one-component solution."""
+        return replace(self, n_modes=1)
 
     def collapsed(self, summary: VectorSummary, dtype: Any) -> GtmParams:
         """Every centre at the mean, s = s0."""
@@ -180,8 +184,7 @@ class Gtm:
 
     def probes(self, params: GtmParams) -> Probes:
         """One curvature for the whole sheet, several modes of it."""
-        size = params.weight.size
-        return Probes(np.zeros(1, int), *modes(size))
+        return probes_of(params.weight.size, self.n_modes)
 
     def deviation(
         self,

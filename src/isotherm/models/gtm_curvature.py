@@ -19,11 +19,13 @@ from scipy.linalg import solve_triangular
 from isotherm.data.base import Array
 from isotherm.data.vectors import VectorBlock
 from isotherm.kernels.base import Kernels
+from isotherm.models.base import Probes
 
 # Up to this many weights the whole matrix is cheaper than a Lanczos solve.
 DENSE = 600
-# Eigenvalues near T belong to directions that have condensed already: the next lies below them.
-N_MODES = 12
+# Shapes that the prior hardly tells apart have nearly the same temperature: finding out which is
+# the highest would take a Lanczos solve for ever.
+ACCURACY = 1e-6
 # Rows whose outer products are held at a time.
 ROWS = 1024
 
@@ -107,9 +109,10 @@ class SheetCurvature(NamedTuple):
         return np.asarray(np.einsum("dml,ld...->md...", roots, table, optimize=True))
 
 
-def modes(size: int) -> tuple[int, int, bool]:
-    """How many modes of so many weights to look at, their length, whether by the whole matrix."""
-    return max(1, min(N_MODES, size - 1)), size, size <= DENSE
+def probes_of(size: int, n_modes: int) -> Probes:
+    """Probes of a sheet with so many weights: one curvature for all of it, some modes of that."""
+    asked = max(1, min(n_modes, size - 1))
+    return Probes(np.zeros(1, int), asked, size, size <= DENSE, ACCURACY)
 
 
 def root_of(normal: Array, s: float) -> Array:
