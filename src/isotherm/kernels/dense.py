@@ -18,7 +18,7 @@ from isotherm.data.vectors import VectorBlock
 from isotherm.kernels.base import Array, NodeSums
 
 # Numbers of a piece of the posterior that stay in a near cache while they are used.
-NEAR = 1 << 16
+NEAR = 1 << 18
 MOST_ROWS = 256
 MOST_PIECES = 64
 # Multiply-adds that are worth a thread, and what an exponential costs in them.
