@@ -4,9 +4,11 @@ Every method has its default settings and sees the data as they are; ugtm, which
 columns when left to itself, is shown and compared both ways. Trustworthiness: are neighbours
 in the map neighbours in the data (10 neighbours); continuity: the same with the two exchanged;
 "10-NN": accuracy of labels told by ten neighbours in the map, five folds. Disparity (Procrustes, 0
-is the same map; turns, reflections and scale do not count) is the mean over pairs of seeds. A
-method with nothing random in it is left out of that ranking: PCA, EM and ugtm, which begin at the
-principal components, and t-SNE, which does so by default; it is shown with a random start as well.
+is the same map; turns, reflections and scale do not count) is the mean over pairs of seeds; it is 0
+where nothing is random (PCA; EM and ugtm, which begin at the principal components; t-SNE, which
+does so by default; our default, whose runs are the same for every seed), and methods with random
+starts are shown for comparison. "resampled" asks more: the mean over pairs of maps of random nine
+tenths of the rows, each with a seed of its own, compared on the rows that both have.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ except ImportError:  # said in the output
 NEIGHBOURS = 10
 OURS, RIVAL, SCALED = "DA-GTM", "ugtm", "ugtm, standardised"
 EM_RANDOM, TSNE_RANDOM = "EM-GTM, random start", "t-SNE, random start"
-RANDOM = (TSNE_RANDOM, "UMAP", EM_RANDOM, OURS)
+DA_RANDOM = "DA-GTM, one random sheet"
+RANDOM = (TSNE_RANDOM, "UMAP", EM_RANDOM, DA_RANDOM)
+PARTS, SHARE = 3, 0.9
 QUALITY = ("trust", "continuity", "10-NN")
 
 
@@ -70,6 +74,7 @@ def methods() -> dict[str, Callable[[np.ndarray, int], np.ndarray]]:
     return found | {
         EM_RANDOM: lambda X, seed: GTM(**em, start="sheet", random_state=seed).fit_transform(X),
         "EM-GTM": lambda X, seed: GTM(**em, random_state=seed).fit_transform(X),
+        DA_RANDOM: lambda X, seed: GTM(start="sheet", n_init=1, random_state=seed).fit_transform(X),
         OURS: lambda X, seed: GTM(random_state=seed).fit_transform(X),
     }
 
@@ -96,6 +101,17 @@ def disparity(places: list[np.ndarray]) -> float:
     return float(np.mean([procrustes(one, other)[2] for one, other in combinations(places, 2)]))
 
 
+def resampled(X: np.ndarray, method: Callable[[np.ndarray, int], np.ndarray]) -> float:
+    """Mean disparity of maps of parts of the rows, on the rows that two parts share."""
+    rng = np.random.default_rng(common.SEED)
+    kept = [np.sort(rng.choice(len(X), int(SHARE * len(X)), False)) for _ in range(PARTS)]
+    places = [np.full((len(X), 2), np.nan) for _ in kept]
+    for seed, (rows, Z) in enumerate(zip(kept, places, strict=True)):
+        Z[rows] = method(X[rows], seed)
+    both = [(a, b, ~np.isnan(a + b).any(axis=1)) for a, b in combinations(places, 2)]
+    return float(np.mean([procrustes(a[rows], b[rows])[2] for a, b, rows in both]))
+
+
 def measure(data: maps.Vectors, seeds: int) -> list[dict[str, Any]]:
     rows = []
     for name, method in methods().items():
@@ -109,7 +125,8 @@ def measure(data: maps.Vectors, seeds: int) -> list[dict[str, Any]]:
         rows.append(
             {"data": data.name, "method": name}
             | {column: float(np.mean([f[column] for f in found])) for column in QUALITY}
-            | {"disparity": disparity(places), "random": "yes" if name in RANDOM else "no"}
+            | {"disparity": disparity(places), "resampled": resampled(data.train, method)}
+            | {"random": "yes" if name in RANDOM else "no"}
             # The first fit may compile.
             | {"seconds": float(np.median(seconds))}
         )
@@ -121,10 +138,10 @@ def judge(rows: list[dict[str, Any]]) -> list[common.Target]:
     targets = []
     for data in dict.fromkeys(row["data"] for row in rows):
         by = {row["method"]: row for row in rows if row["data"] == data}
-        others = [row["disparity"] for n, row in by.items() if n != OURS and row["random"] == "yes"]
-        name = f"{data}: disparity, {OURS} - best of the random others"
-        if others:
-            targets.append(common.Target(name, by[OURS]["disparity"] - min(others), high=0.0))
+        for column in ("disparity", "resampled"):
+            rest = min(row[column] for name, row in by.items() if name not in (OURS, "PCA"))
+            name = f"{data}: {column}, {OURS} - best of all others but PCA"
+            targets.append(common.Target(name, by[OURS][column] - rest, high=0.0))
         for rival in (RIVAL, SCALED):
             if rival not in by:
                 continue
