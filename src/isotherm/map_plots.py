@@ -290,7 +290,8 @@ def _legend(figure: Figure, groups: list[Group]) -> None:
         handletextpad=0.2,
     )
     for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
-        handle.set(alpha=1.0, sizes=[36])  # type: ignore[union-attr]
+        mark: Any = handle
+        mark.set(alpha=1.0, sizes=[36])
         text.set_parse_math(False)  # names are data: a $ in one of them is no mathematics
 
 
