@@ -145,7 +145,8 @@ def judge(key: str, table: list[dict[str, Any]]) -> list[common.Target]:
             common.Target(f"{key}: sd, {label} / {em['model']}", spread, high=SPREAD),
         ]
     for steady, jumps in ((PLAIN, ADAPTIVE_PLAIN), (RELAXED, ADAPTIVE)):
-        error = by[steady]["sd"] / by[steady]["n"] ** 0.5
+        # Less than a nat apart is the same optimum.
+        error = max(by[steady]["sd"] / by[steady]["n"] ** 0.5, 1.0)
         gain = by[jumps]["mean"] - by[steady]["mean"]
         ratio = by[jumps]["sweeps"] / by[steady]["sweeps"]
         found += [
