@@ -3,8 +3,8 @@
 Unseen documents are cut into two halves by tokens. Topic weights come from the first half by EM
 under fixed topics, with pseudo-counts spread like the corpus's topic weights; the second half is
 predicted, mixed with a share of the smoothed unigram distribution. Pseudo-counts and share are
-chosen on validation documents, for every model alike. The vocabulary is that of the training
-documents, unless words that no model has seen are to be predicted, too.
+chosen on validation documents, for every model alike. The vocabulary is made of the words of at
+least two training documents, as is usual: what no model can know would only blur the comparison.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class Parts(NamedTuple):
     test: tuple[Counts, Counts]
 
 
-def parts(counts: Counts, seed: int, *, unseen: bool = False) -> Parts:
+def parts(counts: Counts, seed: int, *, min_documents: int = 2) -> Parts:
     """80 % of the documents to train on, 10 % to tune on, 10 % to test on.
 
-    Words that no training document has are kept only if `unseen`.
+    Words of fewer training documents than `min_documents` are left out.
     """
     rng = np.random.default_rng(seed)
     rows = split_rows(counts, (0.8, 0.1, 0.1), rng)
-    known = np.flatnonzero(counts.take_rows(rows[0]).column_totals > 0)
-    words = counts if unseen else counts.take_columns(known)
+    documents = (counts.take_rows(rows[0]).matrix > 0).sum(axis=0)
+    words = counts.take_columns(np.flatnonzero(np.asarray(documents) >= min_documents))
     train, valid, test = (words.take_rows(part) for part in rows)
     halves = [split_tokens(half, (0.5, 0.5), rng) for half in (valid, test)]
     return Parts(train, (halves[0][0], halves[0][1]), (halves[1][0], halves[1][1]))
