@@ -23,9 +23,9 @@ from isotherm.models.base import Probes
 
 # Up to this many weights the whole matrix is cheaper than a Lanczos solve.
 DENSE = 600
-# Shapes that the prior hardly tells apart have nearly the same temperature: finding out which is
-# the highest would take a Lanczos solve for ever.
-ACCURACY = 1e-6
+# Shapes that the prior hardly tells apart have nearly the same temperature, in the collapsed state
+# above all: finding out which is the highest would take a Lanczos solve for ever.
+ACCURACY, ROUGH = 1e-6, 1e-3
 # Rows whose outer products are held at a time.
 ROWS = 1024
 
@@ -112,7 +112,8 @@ class SheetCurvature(NamedTuple):
 def probes_of(size: int, n_modes: int) -> Probes:
     """Probes of a sheet with so many weights: one curvature for all of it, some modes of that."""
     asked = max(1, min(n_modes, size - 1))
-    return Probes(np.zeros(1, int), asked, size, size <= DENSE, ACCURACY)
+    tol = ACCURACY if n_modes > 1 else ROUGH
+    return Probes(np.zeros(1, int), asked, size, size <= DENSE, tol)
 
 
 def root_of(normal: Array, s: float) -> Array:
