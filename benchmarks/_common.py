@@ -160,7 +160,7 @@ class Ours(NamedTuple):
         """State after one whole sweep as the engine does it: E-step over all blocks, M-step."""
         model, params = self.model, self.state.params
         rows, stats, _ = self.data.sweep(_expect, self.state.rows, model, params, temperature)
-        params, extra = model.maximize(stats, params, self.data.kernels)
+        params, extra = model.maximize(stats, params, temperature, self.data.kernels)
         return State(params, rows, extra)
 
     def on(self, kernels: Any) -> Ours:

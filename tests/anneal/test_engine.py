@@ -75,13 +75,16 @@ class Quadratic:
     n_components: int = 1
     zero_temperature: float = 0.0
     rows_are_parameters: bool = False
+    monotone: bool = True
 
     def expect(self, params: Point, rows: Any, block: Block, T: float, k: Kernels) -> Expected:
         x = float(params.x[0])
         energy = np.nan if abs(x) < self.breaks_at else x**2
         return Expected(rows, params, energy)
 
-    def maximize(self, stats: Point, params: Point, k: Any) -> tuple[Point, float]:
+    def maximize(
+        self, stats: Point, params: Point, temperature: float, k: Any
+    ) -> tuple[Point, float]:
         return Point(self.rate * stats.x), self.extra
 
     def prior_energy(self, params: Point, summary: Summary) -> float:
@@ -119,6 +122,17 @@ def test_settles_at_the_first_sweep_that_gains_no_more_than_tol() -> None:
     assert fit.trace[0].converged
     assert fit.trace[0].free_energy == spy.energies[-1]
     np.testing.assert_allclose(fit.state.params.x, 0.9**expected)
+
+
+def test_without_a_monotone_energy_only_standing_still_settles() -> None:
+    rising = Quadratic(rate=1.01, monotone=False)
+    fit = one_number(rising, relaxation=Relaxation(2.0), max_sweeps=7)
+    assert fit.trace[0].sweeps == 7
+    assert not fit.trace[0].converged
+    # Plain steps throughout: every energy is that of the EM map alone.
+    assert np.allclose(fit.state.params.x, 1.01**7)
+    still = one_number(Quadratic(rate=1.0, monotone=False), max_sweeps=7)
+    assert still.trace[0].converged
 
 
 def test_gives_up_after_max_sweeps() -> None:

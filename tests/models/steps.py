@@ -68,7 +68,7 @@ def begin(model: Any, data: Local, table: Array | None = None) -> State:
 def sweep(model: Any, data: Local, state: State, temperature: float) -> tuple[State, float]:
     """State after one EM step, and the free energy before it."""
     rows, stats, energy = data.sweep(_expect, state.rows, model, state.params, temperature)
-    params, extra = model.maximize(stats, state.params, data.kernels)
+    params, extra = model.maximize(stats, state.params, temperature, data.kernels)
     return State(params, rows, extra), energy + state.extra
 
 

@@ -251,7 +251,7 @@ def test_the_bias_is_not_penalised() -> None:
     assert model.prior_energy(params._replace(weight=moved), data.summary) == pytest.approx(
         float((params.weight[:-1] ** 2).sum()), rel=1e-12
     )
-    after, extra = model.maximize(sums(model, data, params, 1.0), params, data.kernels)
+    after, extra = model.maximize(sums(model, data, params, 1.0), params, 1.0, data.kernels)
     assert extra == model.prior_energy(after, data.summary) > 0
 
 
@@ -363,7 +363,7 @@ def test_one_live_node_is_solved_with_a_ridge() -> None:
     mass[4], moment[4] = 150.0, WHOLE.sum(axis=0)
     data = put(WHOLE)
     stats = GtmStats(mass, moment, np.asarray((WHOLE**2).sum()), np.full(3, 150.0))
-    params, _ = model.maximize(stats, shaped(model, data).params, data.kernels)
+    params, _ = model.maximize(stats, shaped(model, data).params, 1.0, data.kernels)
     assert model.centres(params)[4] == pytest.approx(WHOLE.mean(axis=0), rel=1e-6)
     assert float(params.noise) == pytest.approx(WHOLE.var(axis=0).mean(), rel=1e-6)
 

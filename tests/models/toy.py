@@ -36,7 +36,7 @@ def cluster_start(weight: Any = None) -> State:
     """Parameters after an M-step from the leaning responsibilities."""
     stats = ClusterStats(COUNTS.T @ LEANING, LEANING.sum(axis=0))
     nothing = ClusterParams(np.full(2, 0.5), np.zeros(2), np.full((5, 2), 0.2))
-    params, extra = Cluster(2).maximize(stats, nothing, Reference())
+    params, extra = Cluster(2).maximize(stats, nothing, 1.0, Reference())
     if weight is not None:
         params = params._replace(weight=np.asarray(weight))
     return State(params, (ClusterRows(LEANING),), extra)

@@ -205,9 +205,10 @@ class Annealer:
                 # The relaxed point is worse than the EM point it overshot: go on from there.
                 state, eta, relaxed = proven, 1.0, False
                 continue
-            params, extra = model.maximize(stats, state.params, data.kernels)
+            params, extra = model.maximize(stats, state.params, temperature, data.kernels)
             proven = State(params, rows, extra)
-            settled = last - energy <= least
+            gain = last - energy if model.monotone else abs(last - energy)
+            settled = gain <= least
             if settled and not relaxed:
                 return _Settled(proven, energy, sweep, True)
             if (
@@ -218,7 +219,7 @@ class Annealer:
                 return _Settled(proven, energy, sweep, False)
             # A relaxed step magnifies what EM would damp at once, rounding errors included: the
             # last steps at a temperature are plain ones.
-            relaxed, last = eta > 1.0 and not settled, energy
+            relaxed, last = eta > 1.0 and not settled and model.monotone, energy
             state = relax(model, data, state, proven, eta) if relaxed else proven
             eta = 1.0 if settled else min(eta * self.relaxation.growth, self.relaxation.cap)
         return _Settled(proven, last, self.max_sweeps, False)

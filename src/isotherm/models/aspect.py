@@ -93,7 +93,7 @@ class Aspect(Topics):
         return Expected(AspectRows(sums.rows), AspectStats(sums.columns), -temperature * sums.log_z)
 
     def maximize(
-        self, stats: AspectStats, params: AspectParams, k: Kernels
+        self, stats: AspectStats, params: AspectParams, temperature: float, k: Kernels
     ) -> tuple[AspectParams, float]:
         """P(a) = N_a / N, P(y|a) = N_ya / N_a (eqs. 6-8); P(x|a) follows from row_mass."""
         mass = k.totals(stats.word)

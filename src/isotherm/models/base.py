@@ -89,6 +89,11 @@ class Model(Protocol):
         """Whether rows are parameters, `rows / params.row_mass`, and over-relaxed as such."""
         ...
 
+    @property
+    def monotone(self) -> bool:
+        """Whether a plain sweep never raises the energy; if not, sweeps are never over-relaxed."""
+        ...
+
     def hot(self) -> Model:
         """The one-component model that this one is above its first critical temperature."""
         ...
@@ -107,7 +112,9 @@ class Model(Protocol):
         """E-step on a block: new rows, statistics that add up, share of the free energy."""
         ...
 
-    def maximize(self, stats: Any, params: Any, k: Kernels) -> tuple[Any, float]:
+    def maximize(
+        self, stats: Any, params: Any, temperature: float, k: Kernels
+    ) -> tuple[Any, float]:
         """M-step: new parameters, and the part of their energy that no block can see."""
         ...
 
@@ -164,6 +171,11 @@ class CountModel(Model, Protocol):
 
 class Topics:
     """What every model of counts does alike, in terms of `init`, `mixture` and `components`."""
+
+    @property
+    def monotone(self) -> bool:
+        """EM: the free energy never rises."""
+        return True
 
     def collapsed(self: CountModel, summary: Summary, dtype: Any) -> Any:
         """Every component is the marginal distribution of the columns."""

@@ -58,10 +58,10 @@ class Cluster(RowMixture):
         return Expected(ClusterRows(sums.posterior), stats, -scale * sums.log_z)
 
     def maximize(
-        self, stats: ClusterStats, params: ClusterParams, k: Kernels
+        self, stats: ClusterStats, params: ClusterParams, temperature: float, k: Kernels
     ) -> tuple[ClusterParams, float]:
         """P(c) = mean Q(c|x) unless fixed; P(y|c) from counts and pseudo-counts (eqs. 15, 16)."""
-        reached, energy = super().maximize(stats, params, k)
+        reached, energy = super().maximize(stats, params, temperature, k)
         if self.fixed_weights:
             reached = reached._replace(weight=params.weight)
         return reached, energy

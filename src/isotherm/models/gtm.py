@@ -92,6 +92,11 @@ class Gtm:
         """Points have no parameters."""
         return False
 
+    @property
+    def monotone(self) -> bool:
+        """EM: the free energy never rises."""
+        return True
+
     def hot(self) -> Gtm:
         """The map itself, with one mode: its collapsed state is the one-component solution."""
         return replace(self, n_modes=1)
@@ -127,7 +132,9 @@ class Gtm:
         stats = GtmStats(sums.mass, sums.moment, np.asarray(block.square), block.cells)
         return Expected(rows, stats, self._energy(block, s, temperature, sums.log_z))
 
-    def maximize(self, stats: GtmStats, params: GtmParams, k: Kernels) -> tuple[GtmParams, float]:
+    def maximize(
+        self, stats: GtmStats, params: GtmParams, temperature: float, k: Kernels
+    ) -> tuple[GtmParams, float]:
         """(Phi'G Phi + alpha s P) W = Phi'R X, then s from the new centres."""
         weight = self._solved(stats, params)
         noise = float(params.noise)

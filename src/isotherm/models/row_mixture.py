@@ -76,7 +76,7 @@ class RowMixture(Topics):
         return ClusterParams(np.full(K, 1.0 / K), np.full(K, summary.total / K), table)
 
     def maximize(
-        self, stats: ClusterStats, params: ClusterParams, k: Kernels
+        self, stats: ClusterStats, params: ClusterParams, temperature: float, k: Kernels
     ) -> tuple[ClusterParams, float]:
         """Mean posteriors, P(y|k) from counts and pseudo-counts, and the pseudo-counts' energy.
 
