@@ -12,7 +12,7 @@ SRC = Path(__file__).parents[1] / "src" / "isotherm"
 # Lowest first. A module imports from its own line and the lines before it. A name stands for
 # the module and all that is inside it; the longest name that fits decides.
 LAYERS = (
-    ("errors", "nested"),
+    ("errors", "nested", "tree", "_tree_checks"),
     ("data", "graph"),
     ("kernels",),
     ("data.local", "data.remote"),

@@ -1,0 +1,357 @@
+"""Trees whose leaves are components: what hierarchies are built on, written down and drawn from."""
+
+from __future__ import annotations
+
+import json
+import math
+import operator
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from isotherm._tree_checks import (
+    at_least,
+    check_parents,
+    integers,
+    is_integer,
+    parents_first,
+    shown,
+    temperatures_of,
+)
+from isotherm.errors import IsothermError
+
+# Newick labels of these characters alone need no quotes (an underscore would be read as a blank).
+_BARE = re.compile(r"[A-Za-z0-9.]+")
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Rooted tree with K leaves, one for each component of a model.
+
+    Parameters
+    ----------
+    parents : sequence of int, (n_nodes,)
+        Parent of each node, -1 for the root. A parent stands before its children, so node 0 is
+        the root.
+    leaves : sequence of int, (K,), optional
+        Node of each component: the nodes without children, in any order; by default in order.
+    temperatures : sequence of float, (n_nodes,), optional
+        Temperature at which each inner node split; nan for leaves and where it is unknown.
+
+    Examples
+    --------
+    >>> from isotherm.tree import Tree
+    >>> tree = Tree.from_nested([[0, 1], 2])
+    >>> tree.parents
+    (-1, 0, 1, 1, 0)
+    >>> tree.to_newick(["one", "two", "three"])
+    '((one:1,two:1):1,three:1);'
+    """
+
+    parents: tuple[int, ...]
+    leaves: tuple[int, ...] = ()
+    temperatures: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what is no tree."""
+        parents = integers("parents", self.parents)
+        check_parents(parents)
+        inner = set(parents)
+        ends = tuple(node for node in range(len(parents)) if node not in inner)
+        leaves = integers("leaves", self.leaves) or ends
+        if sorted(leaves) != list(ends):
+            raise IsothermError(
+                f"leaves are {shown(leaves)}; they must be the nodes without children, "
+                f"{shown(ends)}, each once and in any order"
+            )
+        object.__setattr__(self, "parents", parents)
+        object.__setattr__(self, "leaves", leaves)
+        object.__setattr__(self, "temperatures", temperatures_of(self.temperatures, parents))
+
+    def __eq__(self, other: object) -> bool:
+        """Same nodes, leaves and temperatures; an unknown temperature equals another."""
+        return isinstance(other, Tree) and self._key == other._key
+
+    def __hash__(self) -> int:
+        """Hash that goes with equality."""
+        return hash(self._key)
+
+    @classmethod
+    def from_parents(cls, parents: Iterable[int]) -> Tree:
+        """Tree from parents alone, in any order of the nodes; leaves are numbered as they stand."""
+        given = integers("parents", parents)
+        order = parents_first(given)
+        place = {node: i for i, node in enumerate(order)}
+        sorted_parents = tuple(place.get(given[node], -1) for node in order)
+        ends = [node for node in range(len(given)) if node not in set(given)]
+        return cls(sorted_parents, tuple(place[node] for node in ends))
+
+    @classmethod
+    def from_nested(cls, nested: Any) -> Tree:
+        """Tree from lists within lists, `[[0, 1], 2]`, or from what `to_dict` gives.
+
+        A list is an inner node and an integer the component of a leaf. In dictionaries `children`,
+        `component` and `temperature` are read; without a `component` leaves are numbered in order.
+        """
+        parents: list[int] = []
+        temperatures: list[float] = []
+        components: list[tuple[int | None, int]] = []
+        stack: list[tuple[Any, int]] = [(nested, -1)]
+        while stack:
+            item, parent = stack.pop()
+            node = len(parents)
+            children, component, temperature = _entry(item)
+            parents.append(parent)
+            temperatures.append(temperature)
+            if not children:
+                components.append((component, node))
+            stack.extend((child, node) for child in reversed(children))
+        named = [component for component, _ in components]
+        if all(component is None for component in named):
+            return cls(tuple(parents), tuple(node for _, node in components), tuple(temperatures))
+        if sorted(-1 if k is None else k for k in named) != list(range(len(named))):
+            raise IsothermError(
+                f"the leaves have components {shown(named)}; they must be 0 to "
+                f"{len(named) - 1}, each once"
+            )
+        leaf_of = dict(components)
+        leaves = tuple(leaf_of[k] for k in range(len(named)))
+        return cls(tuple(parents), leaves, tuple(temperatures))
+
+    @classmethod
+    def chain(cls, n_nodes: int) -> Tree:
+        """One leaf at the end of a chain of nodes."""
+        return cls(tuple(range(-1, at_least("n_nodes", n_nodes, 1) - 1)))
+
+    @classmethod
+    def star(cls, n_leaves: int) -> Tree:
+        """A root and its leaves."""
+        return cls((-1, *[0] * at_least("n_leaves", n_leaves, 1)))
+
+    @classmethod
+    def balanced(cls, n_levels: int, branching: int = 2) -> Tree:
+        """A root with `n_levels` generations below it: `branching ** n_levels` leaves."""
+        parents, last = [-1], [0]
+        for _ in range(at_least("n_levels", n_levels, 0)):
+            first = len(parents)
+            parents += [node for node in last for _ in range(at_least("branching", branching, 1))]
+            last = list(range(first, len(parents)))
+        return cls(tuple(parents))
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.parents)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves K."""
+        return len(self.leaves)
+
+    @property
+    def depth(self) -> int:
+        """Number of nodes on the longest path from the root to a leaf."""
+        return max(len(self.path(k)) for k in range(self.n_leaves))
+
+    def children(self, node: int) -> tuple[int, ...]:
+        """Children of a node, in order."""
+        return self._children[self._node(node)]
+
+    def path(self, component: int) -> tuple[int, ...]:
+        """Nodes from the root to the leaf of a component, both included."""
+        if not 0 <= component < self.n_leaves:
+            raise IsothermError(
+                f"component is {component}; the tree has components 0 to {self.n_leaves - 1}"
+            )
+        return self._paths[component]
+
+    def level(self, node: int) -> int:
+        """Number of nodes above a node."""
+        return self._levels[self._node(node)]
+
+    def descendants(self, node: int) -> tuple[int, ...]:
+        """All nodes below a node, without itself, in order."""
+        below, found = {self._node(node)}, []
+        for other in range(node + 1, self.n_nodes):
+            if self.parents[other] in below:
+                below.add(other)
+                found.append(other)
+        return tuple(found)
+
+    def components_below(self, node: int) -> tuple[int, ...]:
+        """Components of the leaves at or below a node, ascending."""
+        below = {self._node(node), *self.descendants(node)}
+        return tuple(k for k, leaf in enumerate(self.leaves) if leaf in below)
+
+    def component(self, node: int) -> int | None:
+        """Component of a leaf, None for an inner node."""
+        return self._components.get(self._node(node))
+
+    def contracted(self, ratio: float = 0.05) -> Tree:
+        """Tree without the inner nodes that split at nearly the temperature of their parent.
+
+        An inner node whose split temperature differs from its parent's by less than `ratio` times
+        the parent's is taken out, and its children go to its parent: a node that parts into three
+        shows as two binary splits close together.
+        """
+        if not 0 <= ratio < 1:
+            raise IsothermError(f"ratio is {ratio}; it must be at least 0 and below 1")
+        place: list[int] = []
+        parents: list[int] = []
+        temperatures: list[float] = []
+        for node, parent in enumerate(self.parents):
+            t = self.temperatures[node]
+            above = math.nan if parent < 0 else self.temperatures[parent]
+            if abs(above - t) < ratio * above:
+                place.append(place[parent])
+                continue
+            parents.append(-1 if parent < 0 else place[parent])
+            temperatures.append(t)
+            place.append(len(parents) - 1)
+        leaves = tuple(place[leaf] for leaf in self.leaves)
+        return Tree(tuple(parents), leaves, tuple(temperatures))
+
+    def to_dict(self, payload: Sequence[Mapping[str, Any]] | None = None) -> dict[str, Any]:
+        """Nested plain data: `node`, `temperature` or `component`, `children`, and the payload.
+
+        Parameters
+        ----------
+        payload : sequence of mappings, (n_nodes,), optional
+            What else to say of each node.
+        """
+        if payload is not None and len(payload) != self.n_nodes:
+            raise IsothermError(
+                f"payload has {len(payload)} entries; one is needed for each of "
+                f"{self.n_nodes} nodes"
+            )
+        entries: list[dict[str, Any]] = []
+        for node, parent in enumerate(self.parents):
+            entry: dict[str, Any] = {"node": node}
+            component, t = self.component(node), self.temperatures[node]
+            if component is None:
+                entry["temperature"] = None if math.isnan(t) else t
+            else:
+                entry["component"] = component
+            if payload is not None:
+                entry.update(payload[node])
+            if component is None:
+                entry["children"] = []
+            entries.append(entry)
+            if parent >= 0:
+                entries[parent]["children"].append(entry)
+        return entries[0]
+
+    def to_json(self, payload: Sequence[Mapping[str, Any]] | None = None) -> str:
+        """`to_dict` as JSON text."""
+        return json.dumps(self.to_dict(payload), allow_nan=False)
+
+    def to_newick(self, names: Sequence[str] | None = None) -> str:
+        """The tree in Newick notation, as programs that draw trees read it.
+
+        The branch to an inner node is as long as the logarithm of its parent's split temperature
+        over its own; a branch with an unknown end, and that to a leaf, has length 1.
+
+        Parameters
+        ----------
+        names : sequence of str, (K,), optional
+            Names of the components; their numbers by default.
+        """
+        if names is not None and len(names) != self.n_leaves:
+            raise IsothermError(
+                f"{len(names)} names are given for {self.n_leaves} leaves; give one for each"
+            )
+        texts = [""] * self.n_nodes
+        for node in range(self.n_nodes - 1, -1, -1):
+            component = self.component(node)
+            if component is None:
+                text = "(" + ",".join(texts[child] for child in self.children(node)) + ")"
+            else:
+                text = _quoted(str(component if names is None else names[component]))
+            texts[node] = text if node == 0 else f"{text}:{self._length(node):.6g}"
+        return texts[0] + ";"
+
+    def _length(self, node: int) -> float:
+        above, t = self.temperatures[self.parents[node]], self.temperatures[node]
+        ratio = above / t
+        return 1.0 if math.isnan(ratio) else max(math.log(ratio), 0.0)
+
+    def _node(self, node: int) -> int:
+        if not 0 <= node < self.n_nodes:
+            raise IsothermError(f"node is {node}; the tree has nodes 0 to {self.n_nodes - 1}")
+        return node
+
+    @cached_property
+    def _key(self) -> tuple[Any, ...]:
+        known = tuple(None if math.isnan(t) else t for t in self.temperatures)
+        return self.parents, self.leaves, known
+
+    @cached_property
+    def _children(self) -> tuple[tuple[int, ...], ...]:
+        found: list[list[int]] = [[] for _ in self.parents]
+        for node, parent in enumerate(self.parents[1:], 1):
+            found[parent].append(node)
+        return tuple(tuple(nodes) for nodes in found)
+
+    @cached_property
+    def _paths(self) -> tuple[tuple[int, ...], ...]:
+        return paths_of(self.parents, self.leaves)
+
+    @cached_property
+    def _levels(self) -> tuple[int, ...]:
+        levels: list[int] = []
+        for parent in self.parents:
+            levels.append(0 if parent < 0 else levels[parent] + 1)
+        return tuple(levels)
+
+    @cached_property
+    def _components(self) -> dict[int, int]:
+        return {leaf: k for k, leaf in enumerate(self.leaves)}
+
+
+def as_tree(value: Any) -> Tree:
+    """Tree from a Tree, from parents such as `[-1, 0, 0]`, or from nested lists or dictionaries."""
+    if isinstance(value, Tree):
+        return value
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise IsothermError(
+            f"the tree is {shown(value)}; give a Tree, the parent of each node ([-1, 0, 0]), "
+            "or lists within lists ([[0, 1], 2])"
+        )
+    items = value if isinstance(value, Mapping) else list(value)
+    if not isinstance(items, Mapping) and any(is_integer(item) and item < 0 for item in items):
+        return Tree.from_parents(items)
+    return Tree.from_nested(items)
+
+
+def paths_of(parents: Sequence[int], leaves: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """Nodes from a root to each leaf, both included; K tuples."""
+    found = []
+    for leaf in leaves:
+        path = [leaf]
+        while parents[path[-1]] >= 0:
+            path.append(parents[path[-1]])
+        found.append(tuple(reversed(path)))
+    return tuple(found)
+
+
+def _entry(item: Any) -> tuple[list[Any], int | None, float]:
+    """Children, component and temperature of an item of nested lists or dictionaries."""
+    if is_integer(item):
+        return [], operator.index(item), math.nan
+    if isinstance(item, Mapping):
+        children, component = item.get("children") or [], item.get("component")
+        t = item.get("temperature")
+        if isinstance(children, list | tuple) and (component is None or is_integer(component)):
+            return list(children), component, math.nan if t is None else float(t)
+    elif isinstance(item, list | tuple) and item:
+        return list(item), None, math.nan
+    raise IsothermError(
+        f"{shown(item)} is no part of a tree; a list that is not empty is an inner node, an "
+        "integer the component of a leaf, a dictionary has 'children' or 'component'"
+    )
+
+
+def _quoted(name: str) -> str:
+    return name if _BARE.fullmatch(name) else "'" + name.replace("'", "''") + "'"
