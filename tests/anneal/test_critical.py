@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from isotherm import nested
-from isotherm.anneal.critical import component_split, first_critical
+from isotherm.anneal.critical import component_split, component_splits, first_critical
 from isotherm.anneal.engine import Annealer, critical_temperatures
 from isotherm.anneal.schedule import Fixed
 from isotherm.anneal.start import Noisy
@@ -361,3 +361,16 @@ def test_first_transition_of_the_press_corpus(shared_data: Path) -> None:
     data = Local.place(counts, Cpu("float64"))
     # The mean document length, 262, is what comes out without the projection.
     assert first_critical(Document(20), data) == pytest.approx(1 + 87.2, abs=0.05)
+
+
+@pytest.mark.parametrize("model", [Aspect(3), Cluster(3), Cluster(3, 7.0, temper_prior=True)])
+@pytest.mark.parametrize("bounds", [None, [0, 5, 6, 18]])
+def test_all_components_at_once_agree_with_one_by_one(model: Any, bounds: Any) -> None:
+    data = place(poisson_counts(), bounds=bounds, weight=np.arange(18) % 3)
+    state = sweeps(model, data, begin(model, data), 1.1, 5)[0]
+    found = component_splits(model, data, state, 1.1)
+    assert found.components.tolist() == [0, 1, 2]
+    for c in range(3):
+        alone = component_split(model, data, state, 1.1, c)
+        assert found.temperatures[c] == pytest.approx(alone.temperature, rel=2e-3)
+        assert abs(found.directions[:, c] @ alone.direction) > 0.98

@@ -1,6 +1,6 @@
 """The exact stability of a map: its matrix against loops, Hessians, blocks and closed forms."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -9,12 +9,13 @@ from scipy.linalg import eigh
 from isotherm.anneal.critical import component_split, critical_temperatures
 from isotherm.anneal.start import state_of
 from isotherm.data.local import Local
+from isotherm.data.vectors import VectorBlock
 from isotherm.kernels.cpu import Cpu
 from isotherm.kernels.reference import Reference
 from isotherm.models import gtm_curvature
 from isotherm.models.grid import LatentGrid, design
 from isotherm.models.gtm import Gtm, GtmParams
-from isotherm.models.gtm_curvature import DENSE, probes_of, root_of
+from isotherm.models.gtm_curvature import DENSE, SheetCurvature, probes_of, root_of
 from models.maps import (
     GRID,
     Array,
@@ -66,9 +67,25 @@ def naive(
     return first, second
 
 
-def curvatures(data: Local, params: GtmParams, model: Gtm, temperature: float) -> list[Any]:
+class Share(NamedTuple):
+    """A curvature with the block that it is of."""
+
+    curvature: SheetCurvature
+    block: VectorBlock
+    kernels: Any
+
+    def matrix(self) -> Array:
+        return self.curvature.matrix(self.block, self.kernels)
+
+    def product(self, vectors: Array) -> Array:
+        return self.curvature.product(self.block, vectors, self.kernels)
+
+
+def curvatures(data: Local, params: GtmParams, model: Gtm, temperature: float) -> list[Share]:
+    k, only = data.kernels, np.zeros(1, int)
     return [
-        model.deviation(params, (), block, temperature, 0, data.kernels) for block in data.blocks
+        Share(model.deviation(params, (), block, temperature, only, k), block, k)
+        for block in data.blocks
     ]
 
 
@@ -103,9 +120,9 @@ def test_products_and_the_matrix_are_those_of_loops(
     assert whole == pytest.approx(wanted, abs=1e-8)
     assert whole == pytest.approx(whole.T, abs=1e-12)
     vectors = np.random.default_rng(0).standard_normal((M * D, 4))
-    for vector in vectors.T:
+    for vector in vectors.T[:, :, None]:
         found = sum(share.product(vector) for share in shares)
-        assert found.shape == (M * D,)
+        assert found.shape == (M * D, 1)
         assert found == pytest.approx(wanted @ vector, abs=1e-7)
         assert found == pytest.approx(whole @ vector, abs=1e-10)
     several = sum(share.product(vectors) for share in shares)
@@ -130,7 +147,7 @@ def test_single_precision_is_near() -> None:
     share = curvatures(rough, params, MODEL, TEMPERATURE)[0]
     assert share.matrix().dtype == np.float64
     assert share.matrix() == pytest.approx(fine, abs=1e-5)
-    vector = np.random.default_rng(0).standard_normal(M * D)
+    vector = np.random.default_rng(0).standard_normal((M * D, 1))
     assert share.product(vector) == pytest.approx(fine @ vector, abs=1e-4)
 
 

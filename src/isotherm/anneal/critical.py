@@ -1,8 +1,8 @@
 """Critical temperatures: where a component loses its stability and splits.
 
-The largest eigenvalues of a model's curvature, summed over all blocks, by a Lanczos solve on a
-linear operator: only vectors as long as a mode leave a block. A model whose modes are short may
-ask for the whole matrix instead.
+The largest eigenvalues of a model's curvatures, summed over all blocks; only vectors as long as a
+mode leave a block. A single curvature is solved by Lanczos (or whole, where modes are short), those
+of many components together, one product for all of them at a time.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from isotherm.models.base import Curvature, Model, Probes
 
 log = logging.getLogger("isotherm")
 
+# Products of a solve for many components, and the relative residual at which each is done.
+MOST_PRODUCTS, RESIDUAL = 40, 0.02
+
 
 class _Vector(NamedTuple):
     vector: Array
@@ -36,6 +39,14 @@ class Split(NamedTuple):
     def temperature(self) -> float:
         """The highest of them."""
         return float(self.temperatures[0])
+
+
+class Splits(NamedTuple):
+    """Components (C,), the critical temperature of each (C,), and its direction (size, C)."""
+
+    components: Array
+    temperatures: Array
+    directions: Array
 
 
 def first_critical(model: Model, data: Data) -> float:
@@ -58,8 +69,9 @@ def component_split(
     model: Model, data: Data, state: State, temperature: float, component: int
 ) -> Split:
     """Critical temperatures and direction of one component at a state."""
-    deviations, _, _ = data.sweep(_deviate, state.rows, model, state.params, temperature, component)
     probes = model.probes(state.params)
+    n_vectors = probes.size if probes.dense else 1
+    deviations = _deviations(model, data, state, temperature, np.full(n_vectors, component))
     if probes.dense:
         whole = _product(data, deviations, np.eye(probes.size))
         values, vectors = np.linalg.eigh((whole + whole.T) / 2)
@@ -71,22 +83,89 @@ def component_split(
     )
 
 
+def component_splits(model: Model, data: Data, state: State, temperature: float) -> Splits:
+    """Highest critical temperature of every distinct component, to about a percent.
+
+    A step costs one product with all curvatures, about a sweep: the gradient of every Rayleigh
+    quotient, and its best combination with where the quotient stands and where it came from.
+    """
+    probes = model.probes(state.params)
+    components = probes.components
+    deviations = _deviations(model, data, state, temperature, components)
+    x = _unit(np.repeat(_tilted(probes.size)[:, None], len(components), axis=1))
+    images = _product(data, deviations, x)
+    basis, image = [x], [images]
+    for _ in range(MOST_PRODUCTS):
+        values = np.maximum((basis[0] * image[0]).sum(axis=0), 0.0)
+        residual = image[0] - values * basis[0]
+        if (np.linalg.norm(residual, axis=0) <= RESIDUAL * values).all():
+            break
+        step = _against(residual, basis)
+        basis = [basis[0], step, *basis[1:]]
+        image = [image[0], _product(data, deviations, step), *image[1:]]
+        basis, image = _best(basis, image)
+    singular = np.sqrt(np.maximum((basis[0] * image[0]).sum(axis=0), 0.0))
+    temperatures = [model.critical_temperature(float(value)) for value in singular]
+    return Splits(components, np.array(temperatures), basis[0])
+
+
+def _best(basis: list[Array], image: list[Array]) -> tuple[list[Array], list[Array]]:
+    """The best combination of the basis for every component, and the way there."""
+    n = len(basis)
+    whole = np.empty((basis[0].shape[1], n, n))
+    for a in range(n):
+        for b in range(n):
+            whole[:, a, b] = (basis[a] * image[b]).sum(axis=0)
+    _, vectors = np.linalg.eigh((whole + whole.transpose(0, 2, 1)) / 2)
+    share = vectors[:, :, -1].T
+
+    def along(parts: list[Array], first: int) -> Array:
+        return np.asarray(sum(share[a] * parts[a] for a in range(first, n)))
+
+    size = np.sqrt(np.maximum((share[1:] ** 2).sum(axis=0), 1e-300))
+    x, image_x = along(basis, 0), along(image, 0)
+    way, image_way = along(basis, 1) / size, along(image, 1) / size
+    # The way there, made orthogonal to where it led.
+    overlap = (x * way).sum(axis=0)
+    way, image_way = way - overlap * x, image_way - overlap * image_x
+    length = np.maximum(np.linalg.norm(way, axis=0), 1e-150)
+    return [x, way / length], [image_x, image_way / length]
+
+
+def _against(vectors: Array, basis: list[Array]) -> Array:
+    """Vectors (size, C) made orthogonal to those of an orthonormal basis, of length one."""
+    # Twice: once leaves rounding errors of the size of what was taken out.
+    for _ in range(2):
+        for other in basis:
+            vectors = vectors - (other * vectors).sum(axis=0) * other
+        vectors = _unit(vectors)
+    return vectors
+
+
+def _unit(vectors: Array) -> Array:
+    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=0), 1e-150))
+
+
+def _tilted(size: int) -> Array:
+    """A start that is the same from run to run, and not orthogonal to anything by symmetry."""
+    return 1.0 + 0.5 * np.sin(np.arange(1, size + 1))
+
+
 def _lanczos(data: Data, deviations: Any, probes: Probes) -> tuple[Array, Array]:
     """The largest eigenvalues, in ascending order, and their vectors."""
-    size = probes.size
+    size, begin = probes.size, _tilted(probes.size)
     operator = LinearOperator(
-        (size, size), lambda v: _product(data, deviations, v.ravel()), dtype=np.float64
+        (size, size), lambda v: _product(data, deviations, v.reshape(-1, 1)), dtype=np.float64
     )
-    # A fixed start keeps the answer the same from run to run; tilted, so that it is not
-    # orthogonal to the wanted vector by some symmetry of the data.
-    begin = 1.0 + 0.5 * np.sin(np.arange(1, size + 1))
     nothing = np.zeros(1), begin[:, None]
     if not np.any(operator @ begin):
         return nothing
+    # Products in single precision are no more exact than this.
+    tol = max(probes.tol, 10.0 * float(np.finfo(data.kernels.dtype).eps))
     values: Array
     vectors: Array
     try:
-        values, vectors = eigsh(operator, k=probes.n_modes, which="LA", v0=begin, tol=probes.tol)
+        values, vectors = eigsh(operator, k=probes.n_modes, which="LA", v0=begin, tol=tol)
     except ArpackNoConvergence as stalled:
         log.warning("the eigen-solve for a critical temperature did not converge")
         if not len(stalled.eigenvalues):
@@ -96,14 +175,21 @@ def _lanczos(data: Data, deviations: Any, probes: Probes) -> tuple[Array, Array]
     return values[order], vectors[:, order]
 
 
+def _deviations(
+    model: Model, data: Data, state: State, temperature: float, components: Array
+) -> Any:
+    found, _, _ = data.sweep(_deviate, state.rows, model, state.params, temperature, components)
+    return found
+
+
 def _deviate(
-    k: Kernels, block: Any, rows: Any, model: Model, params: Any, temperature: float, c: int
+    k: Kernels, block: Any, rows: Any, model: Model, params: Any, temperature: float, which: Array
 ) -> Expected:
-    return Expected(model.deviation(params, rows, block, temperature, c, k), (), 0.0)
+    return Expected(model.deviation(params, rows, block, temperature, which, k), (), 0.0)
 
 
 def _multiply(k: Kernels, block: Any, deviation: Curvature, vectors: Array) -> Expected:
-    return Expected(deviation, _Vector(deviation.product(vectors)), 0.0)
+    return Expected(deviation, _Vector(deviation.product(block, vectors, k)), 0.0)
 
 
 def _product(data: Data, deviations: Any, vectors: Array) -> Array:

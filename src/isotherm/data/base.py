@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -135,6 +135,12 @@ class Block:
         columns = np.sum([block.column_totals for block in blocks], axis=0)
         weight = float(sum(block.weight.sum() for block in blocks))
         return Summary(columns, weight, float(columns.sum()))
+
+    def with_values(self, values: Array) -> Block:
+        """The same pattern with other values (nnz,); the order of columns is shared, not redone."""
+        other = replace(self, values=values.astype(self.values.dtype, copy=False))
+        other.__dict__["by_column"] = self.by_column
+        return other
 
     def take(self, rows: Array) -> Block:
         """Block of the given rows only, in that order."""

@@ -21,8 +21,8 @@ from isotherm.models.base import (
     distributions,
     floored,
     held_back,
+    inverse,
     jitter,
-    on_pattern,
 )
 
 
@@ -136,21 +136,23 @@ class Aspect(Topics):
         rows: AspectRows,
         block: Block,
         temperature: float,
-        component: int,
+        components: Array,
         k: Kernels,
     ) -> Deviation:
         """R / sqrt(P(x|a) P(y|a)) - sqrt(P(x|a) P(y|a)), R = n Q(a|x,y) / (N P(a))."""
         U, V = self._tables(params, rows, temperature, k)
-        i, j, a = block.row_of, block.indices, component
-        z = np.maximum(k.dots(block, U, V), np.finfo(k.dtype).tiny)
-        share = block.values * block.weight[i] * (U[i, a] * V[j, a] / z)
-        p_row = rows.table[:, a].astype(np.float64) / params.row_mass[a]
-        p_column = params.word_topic[:, a].astype(np.float64)
-        scale = np.sqrt(p_row[i] * p_column[j])
-        values = np.divide(
-            share / params.row_mass[a], scale, out=np.zeros(len(scale)), where=scale > 0
-        )
-        return Deviation(on_pattern(values, block), np.sqrt(p_row), np.sqrt(p_column))
+        z = k.dots(block, U, V)
+        # A pair that no component explains (a row without weight) has no say.
+        ratio = np.divide(block.values, z, out=np.zeros_like(z), where=z > np.finfo(z.dtype).tiny)
+        table = rows.table[:, components].astype(np.float64)
+        p = params.word_topic[:, components].astype(np.float64)
+        # With h = w U / (N_a sqrt(P(x|a))) the rows of the matrix are h (n V / (z sqrt(P(y|a))) -
+        # N_xa / (w U) sqrt(P(y|a))); gain is h^2 without the weight w, which the product applies.
+        U = U[:, components].astype(np.float64)
+        share = block.weight[:, None] * U
+        gain = U * share * inverse(table * params.row_mass[components])
+        scale = V[:, components] * inverse(np.sqrt(p))
+        return Deviation(ratio, gain, scale, table * inverse(share), np.sqrt(p))
 
     def critical_temperature(self, singular: float) -> float:
         """T_c = 1 + s2."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy import sparse
 
 from isotherm.data.base import Array, Block, Expected, Summary
 from isotherm.kernels.base import Kernels
@@ -47,28 +46,37 @@ class Probes(NamedTuple):
 
 
 class Curvature(Protocol):
-    """Share of a block in the symmetric matrix whose large eigenvalues say what splits."""
+    """Share of a block in the symmetric matrices whose large eigenvalues say what splits."""
 
-    def product(self, vectors: Array) -> Array:
-        """The matrix times a vector (size,) or several (size, n)."""
+    def product(self, block: Any, vectors: Array, k: Kernels) -> Array:
+        """Each vector (size, C) times the matrix of its component."""
         ...
 
 
 class Deviation(NamedTuple):
-    """Curvature B'B of one component over a block, B = `matrix - outer(left, right)`.
+    """Curvatures C'diag(gain) C of some components over a block.
 
-    `matrix` sparse (I, J), `left` (I,), `right` (J,); the outer product takes the direction out
-    that would break the normalisation.
+    C = `values` x `scale` - `shift` x `centre`, where `values` (nnz,) stand on the pattern of the
+    counts, `gain` (I, C) and `shift` (I, C) or (I, 1) belong to rows, `scale` and `centre` (J, C)
+    to columns. The second term takes the direction out that would break the normalisation. A
+    product costs about as much as an E-step with C components.
     """
 
-    matrix: sparse.csr_array[Any]
-    left: Array
-    right: Array
+    values: Array
+    gain: Array
+    scale: Array
+    shift: Array
+    centre: Array
 
-    def product(self, vectors: Array) -> Array:
-        """B'B v, (J,) from (J,) or (J, n) from (J, n)."""
-        image = self.matrix @ vectors - np.multiply.outer(self.left, self.right @ vectors)
-        return np.asarray(self.matrix.T @ image - np.multiply.outer(self.right, self.left @ image))
+    def product(self, block: Block, vectors: Array, k: Kernels) -> Array:
+        """C'diag(weight gain) C v for each component, (J, C) from (J, C)."""
+        pattern = block.with_values(self.values)
+        image = k.times(pattern, self.scale * vectors)
+        image -= self.shift * (self.centre * vectors).sum(axis=0)
+        image *= self.gain
+        back = self.scale * k.transposed_times(pattern, image)
+        back -= self.centre * ((block.weight[:, None] * self.shift) * image).sum(axis=0)
+        return np.asarray(back)
 
 
 class Model(Protocol):
@@ -143,9 +151,9 @@ class Model(Protocol):
         ...
 
     def deviation(
-        self, params: Any, rows: Any, block: Any, temperature: float, component: int, k: Kernels
+        self, params: Any, rows: Any, block: Any, temperature: float, components: Array, k: Kernels
     ) -> Curvature:
-        """Curvature of one component over a block."""
+        """Curvatures of some components (C,) over a block."""
         ...
 
     def critical_temperature(self, singular: float) -> float:
@@ -247,10 +255,9 @@ def held_back(relaxed: Array, reached: Array) -> Array:
     return normalized(np.maximum(relaxed, 0.1 * reached))
 
 
-def on_pattern(values: Array, block: Block) -> sparse.csr_array[Any]:
-    """Values (nnz,) on the pattern of a block as a sparse matrix (I, J), float64."""
-    shape = (block.n_rows, block.n_columns)
-    return sparse.csr_array((values.astype(np.float64), block.indices, block.indptr), shape=shape)
+def inverse(values: Array) -> Array:
+    """One over each value, and 0 where the value is 0."""
+    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 
 
 def distinct_components(weight: Array, table: Array, threshold: float = 0.02) -> Array:

@@ -199,13 +199,13 @@ class Gtm:
         rows: NoRows,
         block: VectorBlock,
         temperature: float,
-        component: int,
+        components: Array,
         k: Kernels,
     ) -> SheetCurvature:
         """A of the generalised problem A v = tau s B v, turned into an ordinary one."""
         phi, s = design(self.grid), float(params.noise)
         roots = root_of(self._normal(phi, params.mass, s), s)
-        return SheetCurvature(phi, self.centres(params), s * temperature, roots, block, k)
+        return SheetCurvature(phi, self.centres(params), s * temperature, roots)
 
     def critical_temperature(self, singular: float) -> float:
         """The eigenvalue tau itself: a mode grows below it."""

@@ -41,37 +41,36 @@ class SheetCurvature(NamedTuple):
     centres: Array
     scale: float
     roots: Array
-    block: VectorBlock
-    kernels: Kernels
 
-    def product(self, vectors: Array) -> Array:
-        """Product with a vector (M D,), without the matrix, or with several (M D, n), by it."""
-        if vectors.ndim == 2:
-            return np.asarray(self.matrix() @ vectors)
-        posterior, heavy = self._posterior()
-        x, present = self.block.values.astype(np.float64), self._present()
+    def product(self, block: VectorBlock, vectors: Array, k: Kernels) -> Array:
+        """Product with one vector (M D, 1), without the matrix, or with several, by it."""
+        if vectors.shape[1] > 1:
+            return np.asarray(self.matrix(block, k) @ vectors)
+        posterior, heavy = self._posterior(block, k)
+        x, present = block.values.astype(np.float64), _present(block)
         shape = self.phi.shape[1], self.centres.shape[1]
         moved = self.phi @ self._turned(vectors.reshape(shape), transposed=True)
         # E_ki = (x_i - y_k) . moved_k over the values that are present.
         gap = x @ moved.T - present @ (self.centres * moved).T
         change = heavy * (gap - (posterior * gap).sum(axis=1, keepdims=True))
         back = change.T @ x - (change.T @ present) * self.centres
-        return self._turned(self.phi.T @ back).ravel()
+        return self._turned(self.phi.T @ back).reshape(-1, 1)
 
-    def matrix(self) -> Array:
+    def matrix(self, block: VectorBlock, k: Kernels) -> Array:
         """The whole share of the block, (M D, M D)."""
         M, (K, D) = self.phi.shape[1], self.centres.shape
-        posterior, heavy = self._posterior()
+        posterior, heavy = self._posterior(block, k)
         both = (self.phi[:, :, None] * self.centres[:, None, :]).reshape(K, M * D)
         spread, whole = np.zeros((K, D * D)), np.zeros((M * D, M * D))
-        for lo in range(0, self.block.n_rows, ROWS):
+        everywhere = _present(block)
+        for lo in range(0, block.n_rows, ROWS):
             rows = slice(lo, lo + ROWS)
-            x, present = self.block.values[rows].astype(np.float64), self._present()[rows]
+            x, present = block.values[rows].astype(np.float64), everywhere[rows]
             spread += self._spread(x, present, heavy[rows])
             part = (posterior[rows] @ self.phi)[:, :, None] * x[:, None, :]
             part -= (posterior[rows] @ both).reshape(part.shape) * present[:, None, :]
             part = part.reshape(len(x), M * D)
-            whole -= part.T @ (part * self.block.weight[rows, None])
+            whole -= part.T @ (part * block.weight[rows, None])
         pairs = (self.phi[:, :, None] * self.phi[:, None, :]).reshape(K, M * M)
         tied = (pairs.T @ spread).reshape(M, M, D, D).transpose(0, 2, 1, 3)
         whole += tied.reshape(M * D, M * D)
@@ -91,15 +90,11 @@ class SheetCurvature(NamedTuple):
         spread += outer(present, present) * y[:, :, None] * y[:, None, :]
         return np.asarray(spread.reshape(len(y), -1))
 
-    def _posterior(self) -> tuple[Array, Array]:
+    def _posterior(self, block: VectorBlock, k: Kernels) -> tuple[Array, Array]:
         """Responsibilities (I, K) in float64, plain and weighted."""
-        found, _ = self.kernels.node_posterior(self.block, self.centres, self.scale)
+        found, _ = k.node_posterior(block, self.centres, self.scale)
         posterior = found.astype(np.float64)
-        return posterior, posterior * self.block.weight[:, None]
-
-    def _present(self) -> Array:
-        present = self.block.present
-        return np.ones(self.block.values.shape) if present is None else present.astype(np.float64)
+        return posterior, posterior * block.weight[:, None]
 
     def _turned(self, table: Array, transposed: bool = False) -> Array:
         """L^-1 v or L^-T v of vectors (M, D) or (M, D, n)."""
@@ -107,6 +102,12 @@ class SheetCurvature(NamedTuple):
         if roots.ndim == 2:
             return np.asarray(np.tensordot(roots, table, 1))
         return np.asarray(np.einsum("dml,ld...->md...", roots, table, optimize=True))
+
+
+def _present(block: VectorBlock) -> Array:
+    """1 where a value is present, 0 where it is missing, (I, D)."""
+    present = block.present
+    return np.ones(block.values.shape) if present is None else present.astype(np.float64)
 
 
 def probes_of(size: int, n_modes: int) -> Probes:

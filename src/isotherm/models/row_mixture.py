@@ -20,8 +20,8 @@ from isotherm.models.base import (
     distributions,
     floored,
     held_back,
+    inverse,
     jitter,
-    on_pattern,
     unigram,
 )
 
@@ -123,16 +123,14 @@ class RowMixture(Topics):
         rows: ClusterRows,
         block: Block,
         temperature: float,
-        component: int,
+        components: Array,
         k: Kernels,
     ) -> Deviation:
         """sqrt(q) (n(x,y) - n(x) p(y)) / sqrt((n_k + alpha) p(y)), only where p(y) > 0."""
-        p = params.word_topic[:, component].astype(np.float64)
-        root = np.sqrt((params.tokens[component] + self.pseudo_count) * p)
-        heavy = np.sqrt(rows.posterior[:, component].astype(np.float64) * block.weight)
-        inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
-        values = block.values * heavy[block.row_of] * inverse[block.indices]
-        return Deviation(on_pattern(values, block), heavy * block.row_totals, p * inverse)
+        p = params.word_topic[:, components].astype(np.float64)
+        scale = inverse(np.sqrt((params.tokens[components] + self.pseudo_count) * p))
+        gain = rows.posterior[:, components].astype(np.float64)
+        return Deviation(block.values, gain, scale, block.row_totals[:, None], p * scale)
 
     def _pseudo_energy(self, table: Array, marginal: Array) -> float:
         """-alpha sum_k sum_y p(y) log P(y|k) for distributions (J, K) and the marginal p (J,)."""
