@@ -231,3 +231,84 @@ def test_row_of_weight_below_one_is_taken_out_whole(kernels: Kernels, tolerance:
     )
     assert new.posterior[0] == pytest.approx(last[1], abs=tolerance)
     assert new.rows[0] == pytest.approx(0.5 * last[1], abs=tolerance)
+
+
+@pytest.mark.parametrize(("kernels", "tolerance"), BACKENDS)
+def test_pair_tempers_the_prior_on_request(kernels: Kernels, tolerance: float) -> None:
+    last = np.array([[0.75, 0.25], [0.5, 0.5], [0.25, 0.75]])
+    block = kernels.prepare(block_of([[2, 1], [3, 0]]))
+    heavy = np.array([[2.0], [1.0], [3.0]]) * last
+    rows = np.array([heavy[0] + heavy[1], heavy[2]])
+    columns = np.array([heavy[0] + heavy[2], heavy[1]])
+    new = kernels.pair_loo(block, rows, columns, last.astype(kernels.dtype), 0.8, True)
+    left = heavy.sum(axis=0) - last[0]
+    want = ((rows[0] - last[0]) * (columns[0] - last[0]) / left) ** 0.8
+    assert new.posterior[0] == pytest.approx(want / want.sum(), abs=tolerance)
+
+
+@pytest.mark.parametrize(("kernels", "tolerance"), BACKENDS)
+def test_row_tempers_the_prior_on_request(kernels: Kernels, tolerance: float) -> None:
+    last = np.array([[0.75, 0.25], [0.5, 0.5], [0.25, 0.75]])
+    matrix, pseudo = np.array([[2, 1], [1, 3], [2, 2]]), np.full(2, 0.1)
+    columns, mass = matrix.T @ last, last.sum(axis=0)
+    block = kernels.prepare(block_of(matrix))
+    new = kernels.row_loo(block, columns, mass, last.astype(kernels.dtype), pseudo, 0.7, True)
+    rest = columns - np.outer(matrix[0], last[0]) + 0.1
+    log_likelihood = matrix[0] @ np.log(rest / rest.sum(axis=0))
+    want = ((mass - last[0]) * np.exp(log_likelihood)) ** 0.7
+    assert new.posterior[0] == pytest.approx(want / want.sum(), abs=tolerance)
+
+
+@pytest.mark.parametrize(("kernels", "tolerance"), BACKENDS)
+def test_weight_counts_like_copies_of_a_row_in_pairs(kernels: Kernels, tolerance: float) -> None:
+    rng = np.random.default_rng(4)
+    matrix = rng.poisson(1.0, (4, 5)) + np.eye(4, 5, dtype=int)
+    times = np.array([1, 3, 1, 2])
+    copies = np.repeat(np.arange(4), times)
+    once, many = block_of(matrix, times), block_of(matrix[copies])
+    last = rng.dirichlet([1, 1, 1], (4, 5))
+    dense = matrix[:, :, None] * last
+    columns = np.einsum("i,ijk->jk", times, dense)
+    short, long = (
+        kernels.pair_loo(
+            kernels.prepare(block),
+            block.weight[:, None] * dense.sum(axis=1)[rows],
+            columns,
+            last[rows[block.row_of], block.indices].astype(kernels.dtype),
+            0.9,
+        )
+        for block, rows in ((once, np.arange(4)), (many, copies))
+    )
+    found, want = np.zeros((2, 4, 5, 3))
+    found[copies[many.row_of], many.indices] = long.posterior
+    want[once.row_of, once.indices] = short.posterior
+    assert found == pytest.approx(want, abs=tolerance)
+    assert long.columns == pytest.approx(short.columns, rel=1e-5)
+    assert long.rows[[0, 1, 4, 5]] * times[:, None] == pytest.approx(short.rows, rel=1e-5)
+
+
+@pytest.mark.parametrize(("kernels", "tolerance"), BACKENDS)
+def test_pair_of_weight_below_one_is_taken_out_whole(kernels: Kernels, tolerance: float) -> None:
+    # Half of row 0 is in the sums: columns lose half a token, the row its only token.
+    last = np.array([[0.75, 0.25], [0.2, 0.8], [0.4, 0.6]])
+    block = kernels.prepare(block_of([[1, 0], [1, 2]], [0.5, 1.0]))
+    rows = np.array([0.5 * last[0], last[1] + 2 * last[2]])
+    columns = np.array([0.5 * last[0] + last[1], 2 * last[2]])
+    new = kernels.pair_loo(block, rows, columns, last.astype(kernels.dtype), 1.0)
+    assert new.posterior[0] == pytest.approx(last[1], abs=tolerance)
+    assert new.rows[0] == pytest.approx(0.5 * last[1], abs=tolerance)
+
+
+@pytest.mark.parametrize(("kernels", "tolerance"), BACKENDS)
+def test_nothing_to_leave_out_is_the_plain_posterior(kernels: Kernels, tolerance: float) -> None:
+    block = kernels.prepare(block_of(TOY))
+    p_row, p_column = toy_tables()
+    beta, nothing = 0.8, np.zeros((block.nnz, 2), kernels.dtype)
+    new = kernels.pair_loo(block, 59.5 * p_row, 59.5 * p_column, nothing, beta)
+    assert new.posterior == pytest.approx(shares(block, p_row**beta, p_column**beta), abs=tolerance)
+    start = kernels.row_loo(
+        block, 59.5 * p_column, np.array([2.0, 4.0]), np.zeros((6, 2)), np.zeros(5), beta
+    )
+    logs = (beta * np.log(p_column)).astype(kernels.dtype)
+    plain = kernels.row(block, logs, np.log([1 / 3, 2 / 3])).posterior
+    assert start.posterior == pytest.approx(plain, abs=tolerance)

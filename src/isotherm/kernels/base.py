@@ -120,20 +120,36 @@ class Kernels(Protocol):
         ...
 
     def pair_loo(
-        self, block: Block, rows: Array, columns: Array, last: Array, beta: float
+        self,
+        block: Block,
+        rows: Array,
+        columns: Array,
+        last: Array,
+        beta: float,
+        temper_prior: bool = False,
     ) -> LeaveOneOut:
         """Leave-one-out twin of `pair`: counts (I, K), (J, K) and the last posterior (nnz, K).
 
-        One token of each dyad is taken out (all of it where weight x count is below one).
+        One token of one copy of each row is taken out, pair by pair (all of a count or weight
+        below one).
+        `temper_prior` raises the components' weights to the power beta, too.
         """
         ...
 
     def row_loo(
-        self, block: Block, columns: Array, mass: Array, last: Array, pseudo: Array, beta: float
+        self,
+        block: Block,
+        columns: Array,
+        mass: Array,
+        last: Array,
+        pseudo: Array,
+        beta: float,
+        temper_prior: bool = False,
     ) -> LeaveOneOut:
         """Leave-one-out twin of `row`: counts (J, K), (K,), last posterior (I, K), pseudo (J,).
 
         One copy of each row is taken out (all of it where its weight is below one).
+        `temper_prior` raises the components' weights to the power beta, too.
         """
         ...
 

@@ -193,7 +193,13 @@ class Cpu:
         return z
 
     def pair_loo(
-        self, block: Block, rows: Array, columns: Array, last: Array, beta: float
+        self,
+        block: Block,
+        rows: Array,
+        columns: Array,
+        last: Array,
+        beta: float,
+        temper_prior: bool = False,
     ) -> LeaveOneOut:
         """Leave-one-out posterior per non-zero, (nnz, K)."""
         loops, order, K = _loops(), block.by_column, columns.shape[1]
@@ -204,7 +210,7 @@ class Cpu:
         def half(lo: int, hi: int) -> None:
             loops.pair_loo_rows(
                 block.indptr, block.indices, block.values, block.weight, rows, columns,
-                totals, mass, last, float(beta), ONCE, posterior, row_sums, lo, hi,
+                totals, mass, last, float(beta), temper_prior, ONCE, posterior, row_sums, lo, hi,
             )  # fmt: skip
 
         def other_half(lo: int, hi: int) -> None:
@@ -217,7 +223,14 @@ class Cpu:
         return LeaveOneOut(posterior, row_sums, column_sums)
 
     def row_loo(
-        self, block: Block, columns: Array, mass: Array, last: Array, pseudo: Array, beta: float
+        self,
+        block: Block,
+        columns: Array,
+        mass: Array,
+        last: Array,
+        pseudo: Array,
+        beta: float,
+        temper_prior: bool = False,
     ) -> LeaveOneOut:
         """Leave-one-out posterior per row."""
         loops, K = _loops(), columns.shape[1]
@@ -229,7 +242,7 @@ class Cpu:
         def half(lo: int, hi: int) -> None:
             loops.row_loo_scores(
                 block.indptr, block.indices, block.values, block.weight, columns, column_totals,
-                totals, mass, last, pseudo, float(beta), ONCE, scores, lo, hi,
+                totals, mass, last, pseudo, float(beta), temper_prior, ONCE, scores, lo, hi,
             )  # fmt: skip
             loops.row_posteriors(scores, False, posterior, log_z, lo, hi)
 

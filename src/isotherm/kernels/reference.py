@@ -87,21 +87,30 @@ class Reference:
         return np.asarray((U[block.row_of] * V[block.indices]).sum(axis=1))
 
     def pair_loo(
-        self, block: Block, rows: Array, columns: Array, last: Array, beta: float
+        self,
+        block: Block,
+        rows: Array,
+        columns: Array,
+        last: Array,
+        beta: float,
+        temper_prior: bool = False,
     ) -> LeaveOneOut:
         """One token of each dyad taken out of the counts (Hofmann & Puzicha eqs. 42-46)."""
         i, j = block.row_of, block.indices
         heavy = block.values * block.weight[i]
-        token = np.minimum(1.0, heavy)
-        out = last * token[:, None]
+        token = np.minimum(1.0, block.values)
+        # All copies of a row are in its own counts and lose the token; columns lose it once.
+        own = last * (token * block.weight[i])[:, None]
+        copy = token * np.minimum(1.0, block.weight)[i]
+        out = last * copy[:, None]
         mass = columns.sum(axis=0)
         left = np.maximum(mass - out, 0.0)
         # An object seen once has nothing left to say: its factor drops out.
-        row_left = (block.row_totals * block.weight)[i] > token * (1 + ONCE)
-        column_left = columns.sum(axis=1)[j] > token * (1 + ONCE)
-        ratios = _ratio(rows[i] - out, left) ** row_left[:, None]
+        row_left = block.row_totals[i] > token * (1 + ONCE)
+        column_left = columns.sum(axis=1)[j] > copy * (1 + ONCE)
+        ratios = _ratio(rows[i] - own, left) ** row_left[:, None]
         ratios *= _ratio(columns[j] - out, left) ** column_left[:, None]
-        exponent = _log(left) + beta * _log(ratios)
+        exponent = (beta if temper_prior else 1.0) * _log(left) + beta * _log(ratios)
         nothing = np.isneginf(exponent.max(axis=1))
         exponent[nothing] = _log(mass)
         posterior = softmax(exponent, axis=1)
@@ -111,7 +120,14 @@ class Reference:
         )
 
     def row_loo(
-        self, block: Block, columns: Array, mass: Array, last: Array, pseudo: Array, beta: float
+        self,
+        block: Block,
+        columns: Array,
+        mass: Array,
+        last: Array,
+        pseudo: Array,
+        beta: float,
+        temper_prior: bool = False,
     ) -> LeaveOneOut:
         """Each row's own counts taken out of the clusters' counts (eq. 47)."""
         i, j = block.row_of, block.indices
@@ -124,7 +140,8 @@ class Reference:
         left = columns[j] - share[i] * n + pseudo[j][:, None]
         terms = n * (floored_log(left) - floored_log(totals)[i])
         terms[~column_left] = 0.0
-        exponent = floored_log(mass - share) + beta * _add_at(i, terms, block.n_rows)
+        prior = (beta if temper_prior else 1.0) * floored_log(mass - share)
+        exponent = prior + beta * _add_at(i, terms, block.n_rows)
         posterior = softmax(exponent, axis=1)
         heavy = posterior * block.weight[:, None]
         return LeaveOneOut(
