@@ -13,7 +13,7 @@ import numpy as np
 from isotherm import nested
 from isotherm.data.base import Array, Block, Data, Expected, RowsHandle
 from isotherm.kernels.base import Kernels
-from isotherm.models.base import Model
+from isotherm.models.base import CountModel
 
 # Blocks of fewer rows than this are not worth cutting down.
 SMALL = 64
@@ -21,7 +21,7 @@ FOLD_TOL, FOLD_SWEEPS = 1e-4, 100
 
 
 def fold_in(
-    model: Model,
+    model: CountModel,
     params: Any,
     data: Data,
     temperature: float,
@@ -33,7 +33,7 @@ def fold_in(
 
     Parameters
     ----------
-    model, params : Model and its parameters
+    model, params : CountModel and its parameters
     data : Data
         New rows over the columns of the model.
     temperature : float
@@ -49,13 +49,14 @@ def fold_block(
     k: Kernels,
     block: Block,
     rows: Any,
-    model: Model,
+    model: CountModel,
     params: Any,
     temperature: float,
     tol: float,
     max_sweeps: int,
 ) -> Expected:
     """Row states of one block; a row that is done is frozen, and left out once half of them are."""
+    model = model.for_new_rows()
     state = model.start(params, block, k)
     result = nested.apply(np.copy, state)
     part, index = block, np.arange(block.n_rows)

@@ -176,6 +176,10 @@ class CountModel(Model, Protocol):
         """Weights (K,) and distributions (J, K) of the components."""
         ...
 
+    def for_new_rows(self) -> Any:
+        """The model whose E-step rows are given that the parameters were not fitted to."""
+        ...
+
 
 class Topics:
     """What every model of counts does alike, in terms of `init`, `mixture` and `components`."""
@@ -184,6 +188,10 @@ class Topics:
     def monotone(self) -> bool:
         """EM: the free energy never rises."""
         return True
+
+    def for_new_rows(self) -> Any:
+        """The same model."""
+        return self
 
     def collapsed(self: CountModel, summary: Summary, dtype: Any) -> Any:
         """Every component is the marginal distribution of the columns."""
