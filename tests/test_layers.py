@@ -12,7 +12,7 @@ SRC = Path(__file__).parents[1] / "src" / "isotherm"
 # Lowest first. A module imports from its own line and the lines before it. A name stands for
 # the module and all that is inside it; the longest name that fits decides.
 LAYERS = (
-    ("errors", "nested", "tree", "_tree_checks"),
+    ("errors", "files", "nested", "tree", "_tree_checks"),
     ("data", "graph"),
     ("kernels",),
     ("data.local", "data.remote"),
@@ -20,7 +20,7 @@ LAYERS = (
     ("anneal",),
     (
         *("estimators", "evaluate", "datasets", "plots", "map_plots", "report", "_page", "io"),
-        *("maps", "retrieval"),
+        *("images", "maps", "retrieval"),
     ),
     ("", "__main__", "demo", "cli", "viewer"),
 )
@@ -33,6 +33,7 @@ ONLY_IN = {
     "numba": ("kernels",),
     "pandas": (),
     "polars": (),
+    "skimage": ("images.files",),
     "sklearn": ("estimators", "datasets"),
     "threadpoolctl": ("kernels",),
     "torch": ("kernels",),

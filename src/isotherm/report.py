@@ -17,6 +17,7 @@ from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
 from isotherm.estimators.base import CountEstimator
+from isotherm.files import replacing
 from isotherm.maps.corpus import CorpusMap
 
 __all__ = ["write_report"]
@@ -321,11 +322,7 @@ def _snippet(text: str) -> str:
 
 def _write(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        # Half a surrogate pair has no UTF-8; a reference keeps the rest of the text readable.
-        part.write_text(text, encoding="utf-8", errors="xmlcharrefreplace")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    # Half a surrogate pair has no UTF-8; a reference keeps the rest of the text readable.
+    with replacing(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8", errors="xmlcharrefreplace")
     return path

@@ -17,6 +17,7 @@ import numpy as np
 from isotherm.anneal.trace import Record
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
+from isotherm.files import replacing
 
 __all__ = ["Cooling", "CorpusMap"]
 
@@ -123,13 +124,8 @@ class CorpusMap:
         text = json.dumps(_described(self), allow_nan=False)
         parts = {name: getattr(self, name) for name in ARRAYS}
         parts["meta"] = np.frombuffer(text.encode("ascii"), np.uint8)
-        unfinished = given.with_name(f".{given.name}.{os.getpid()}.part")
-        try:
-            with unfinished.open("wb") as file:
-                np.savez_compressed(file, **parts)
-            unfinished.replace(given)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        with replacing(given) as unfinished, unfinished.open("wb") as file:
+            np.savez_compressed(file, **parts)
         return given
 
     @classmethod

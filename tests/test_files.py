@@ -1,0 +1,54 @@
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from isotherm.files import replacing
+
+
+@pytest.mark.parametrize("name", ["page.html", "noending", ".hidden", "two.dots.png"])
+def test_the_file_appears_at_the_end_with_the_ending_kept(name: str, tmp_path: Path) -> None:
+    final = tmp_path / name
+    final.write_text("old")
+    with replacing(str(final)) as unfinished:
+        assert unfinished.parent == tmp_path
+        assert unfinished != final
+        assert unfinished.suffix == final.suffix or not final.suffix
+        unfinished.write_text("new")
+        assert final.read_text() == "old"
+    assert final.read_text() == "new"
+    assert [one.name for one in tmp_path.iterdir()] == [name]
+
+
+def test_failing_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    final = tmp_path / "page.html"
+    final.write_text("old")
+
+    def write() -> None:
+        with replacing(final) as unfinished:
+            unfinished.write_text("half")
+            raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="the disk is full"):
+        write()
+    assert final.read_text() == "old"
+    assert [one.name for one in tmp_path.iterdir()] == ["page.html"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal on this system")
+def test_a_killed_process_leaves_the_old_file(tmp_path: Path) -> None:
+    final = tmp_path / "page.html"
+    final.write_text("old")
+    code = (
+        "import os, signal, sys\n"
+        "from isotherm.files import replacing\n"
+        "with replacing(sys.argv[1]) as unfinished:\n"
+        "    unfinished.write_text('half')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code, os.fspath(final)], check=False)
+    assert run.returncode == -signal.SIGKILL
+    assert final.read_text() == "old"
