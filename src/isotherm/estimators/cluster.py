@@ -14,9 +14,11 @@ from isotherm.anneal.start import Spectral, Start
 from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
-from isotherm.estimators import checks
+from isotherm.errors import IsothermError
+from isotherm.estimators import checks, leave_one_out
 from isotherm.estimators.base import CountEstimator, Plan
 from isotherm.models.cluster import Cluster
+from isotherm.models.leave_one_out import ClusterLeaveOneOut
 
 
 class OneSidedClustering(CountEstimator):
@@ -48,6 +50,12 @@ class OneSidedClustering(CountEstimator):
     equal_rows : bool
         Give every row the same total before clustering (distributional clustering: rows are
         compared by their distributions alone).
+    leave_one_out : bool
+        Compute the posterior of a row from the counts of all other rows (eq. 47):
+        less overfitting with many clusters. Needs pseudo-counts; the free energy may rise, rows may
+        go to and fro at low temperatures until `max_iter`, and `over_relax` has no effect.
+        `row_weights_` and `labels_` are those of the rows left out; `transform` and `predict` treat
+        rows as new ones.
     tol, max_iter, over_relax, record_critical, callbacks, precision, n_jobs, random_state, verbose
         As in `AspectModel`.
 
@@ -85,6 +93,7 @@ class OneSidedClustering(CountEstimator):
         temper_prior: bool = True,
         pseudo_count: float | None = None,
         equal_rows: bool = False,
+        leave_one_out: bool = False,
         tol: float = 1e-4,
         max_iter: int = 100,
         over_relax: bool = True,
@@ -103,6 +112,7 @@ class OneSidedClustering(CountEstimator):
         self.temper_prior = temper_prior
         self.pseudo_count = pseudo_count
         self.equal_rows = equal_rows
+        self.leave_one_out = leave_one_out
         self.tol = tol
         self.max_iter = max_iter
         self.over_relax = over_relax
@@ -126,11 +136,20 @@ class OneSidedClustering(CountEstimator):
         return labels
 
     def _check_parameters(self) -> None:
+        checks.flag("leave_one_out", self.leave_one_out)
+        if self.leave_one_out:
+            leave_one_out.check_settings(self.n_components, self.schedule)
         super()._check_parameters()
         checks.flag("temper_prior", self.temper_prior)
         checks.flag("equal_rows", self.equal_rows)
         if self.pseudo_count is not None:
             checks.number("pseudo_count", self.pseudo_count, 0.0)
+            if self.leave_one_out and not self.pseudo_count:
+                raise IsothermError(
+                    f"leave_one_out=True with pseudo_count={self.pseudo_count!r}; without "
+                    "pseudo-counts a row may owe a column to itself alone: give a number above 0 "
+                    "(1 is enough), or None for the default"
+                )
 
     def _learn(self, counts: Counts, weight: Array | None) -> None:
         if self.equal_rows:
@@ -154,7 +173,8 @@ class OneSidedClustering(CountEstimator):
         pseudo_count = self.pseudo_count
         if pseudo_count is None:
             pseudo_count = 0.05 * total / self.n_components
-        return Cluster(self.n_components, pseudo_count, self.temper_prior)
+        kind = ClusterLeaveOneOut if self.leave_one_out else Cluster
+        return kind(self.n_components, pseudo_count, self.temper_prior)
 
     def _schedule(self) -> Schedule:
         return Exponential(rate=0.93, end=1.0, margin=0.6)

@@ -1,0 +1,39 @@
+"""What estimators with a leave-one-out E-step refuse, before any work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from isotherm.anneal.schedule import Schedule, lowest
+from isotherm.errors import IsothermError
+
+GIB = 1 << 30
+# The best posterior so far, the last one and the next one.
+HELD = 3
+
+
+def check_settings(n_components: Any, schedule: Schedule | None) -> None:
+    """Refuse a growing number of components and the hard limit."""
+    if isinstance(n_components, str):
+        raise IsothermError(
+            f"leave_one_out=True with n_components={n_components!r}; components that split have "
+            "no last posterior to leave out: give a number, or use leave_one_out=False"
+        )
+    if schedule is not None and lowest(schedule) <= 0:
+        raise IsothermError(
+            f"leave_one_out=True with schedule={schedule!r}, which goes down to T = 0; "
+            "end above 0 (1 is plain EM), or use leave_one_out=False for the hard limit"
+        )
+
+
+def check_memory(nnz: int, n_components: int, precision: str, limit: float) -> None:
+    """Refuse counts whose posteriors (nnz, K) would take more than `limit` GiB."""
+    needed = HELD * nnz * n_components * np.dtype(precision).itemsize / GIB
+    if needed > limit:
+        raise IsothermError(
+            f"leave_one_out=True holds {HELD} posteriors for {nnz} non-zeros x {n_components} "
+            f"components, {needed:.3g} GiB in {precision}; memory_limit={limit:g} GiB. Use fewer "
+            "components, precision='float32', a higher memory_limit, or leave_one_out=False"
+        )
