@@ -10,8 +10,8 @@ from isotherm.anneal.schedule import Schedule, lowest
 from isotherm.errors import IsothermError
 
 GIB = 1 << 30
-# The best posterior so far, the last one and the next one.
-HELD = 3
+# The first posterior (zeros), the best so far, the last one and the next one.
+HELD = 4
 
 
 def check_settings(n_components: Any, schedule: Schedule | None) -> None:

@@ -313,50 +313,6 @@ def pair_dots(indptr, indices, U, V, z, lo, hi):
 
 
 @njit(nogil=True, cache=True)
-def pair_loo_rows(
-    indptr, indices, values, weight, rows, columns, column_totals, mass, last, beta,
-    temper_prior, once, posterior, row_sums, lo, hi,
-):  # fmt: skip
-    """Leave-one-out posterior of each non-zero (Hofmann & Puzicha eqs. 42-46), and row sums."""
-    K = mass.shape[0]
-    q = np.empty(K)
-    for i in range(lo, hi):
-        row_total = 0.0
-        for p in range(indptr[i], indptr[i + 1]):
-            row_total += values[p]
-        row_sums[i, :] = 0.0
-        for p in range(indptr[i], indptr[i + 1]):
-            j, heavy = indices[p], weight[i] * values[p]
-            # All copies of a row are in its own counts and lose the token; columns lose it once.
-            token = min(1.0, float(values[p]))
-            own, copy = token * weight[i], token * min(1.0, weight[i])
-            row_left = row_total > token * (1.0 + once)
-            column_left = column_totals[j] > copy * (1.0 + once)
-            z = 0.0
-            for k in range(K):
-                out = last[p, k] * copy
-                left = mass[k] - out
-                q[k] = 0.0
-                if left > 0.0:
-                    ratio = 1.0
-                    if row_left:
-                        ratio *= max(rows[i, k] - last[p, k] * own, 0.0) / left
-                    if column_left:
-                        ratio *= max(columns[j, k] - out, 0.0) / left
-                    # The one power of the loop: that is where its time goes.
-                    q[k] = (left * ratio) ** beta if temper_prior else left * ratio**beta
-                z += q[k]
-            if z <= 0.0:
-                for k in range(K):
-                    q[k] = mass[k]
-                    z += q[k]
-            for k in range(K):
-                # The sums take the rounded value: the next pass subtracts just that again.
-                posterior[p, k] = q[k] / z
-                row_sums[i, k] += heavy * posterior[p, k]
-
-
-@njit(nogil=True, cache=True)
 def gathered_sums(slabs, columns, indptr, entries, values, terms, sums, lo, hi):
     """`sums[j] = sum of values * terms[entry]` over the non-zeros of column j, in float64."""
     sums[lo:hi] = 0.0
@@ -370,30 +326,3 @@ def gathered_sums(slabs, columns, indptr, entries, values, terms, sums, lo, hi):
                 n = float(values[entry])
                 for k in range(terms.shape[1]):
                     column[k] += n * terms[entry, k]
-
-
-@njit(nogil=True, cache=True)
-def row_loo_scores(
-    indptr, indices, values, weight, columns, column_totals, totals, mass, last, pseudo,
-    beta, temper_prior, once, scores, lo, hi,
-):  # fmt: skip
-    """Exponents of the leave-one-out row posterior (Hofmann & Puzicha eq. 47)."""
-    K = totals.shape[0]
-    log_total, share = np.empty(K), np.empty(K)
-    power = beta if temper_prior else 1.0
-    for i in range(lo, hi):
-        copy = min(1.0, weight[i])
-        row_total = 0.0
-        for p in range(indptr[i], indptr[i + 1]):
-            row_total += values[p]
-        for k in range(K):
-            share[k] = last[i, k] * copy
-            scores[i, k] = power * math.log(max(mass[k] - share[k], 1e-300))
-            log_total[k] = math.log(max(totals[k] - share[k] * row_total, 1e-300))
-        for p in range(indptr[i], indptr[i + 1]):
-            j, n = indices[p], float(values[p])
-            if column_totals[j] <= n * copy * (1.0 + once):
-                continue
-            for k in range(K):
-                left = max(columns[j, k] - share[k] * n + pseudo[j], 1e-300)
-                scores[i, k] += beta * n * (math.log(left) - log_total[k])

@@ -208,7 +208,7 @@ class Cpu:
         totals, mass = columns.sum(axis=1), columns.sum(axis=0)
 
         def half(lo: int, hi: int) -> None:
-            loops.pair_loo_rows(
+            _leave_one_out().pair_loo_rows(
                 block.indptr, block.indices, block.values, block.weight, rows, columns,
                 totals, mass, last, float(beta), temper_prior, ONCE, posterior, row_sums, lo, hi,
             )  # fmt: skip
@@ -240,7 +240,7 @@ class Cpu:
         column_totals, totals = columns.sum(axis=1), columns.sum(axis=0) + pseudo.sum()
 
         def half(lo: int, hi: int) -> None:
-            loops.row_loo_scores(
+            _leave_one_out().row_loo_scores(
                 block.indptr, block.indices, block.values, block.weight, columns, column_totals,
                 totals, mass, last, pseudo, float(beta), temper_prior, ONCE, scores, lo, hi,
             )  # fmt: skip
@@ -340,5 +340,12 @@ def _pool(threads: int, pid: int) -> ThreadPoolExecutor:
 def _loops() -> ModuleType:
     """The compiled loops; importing numba here keeps `import isotherm` light."""
     from isotherm.kernels import _loops as loops
+
+    return loops
+
+
+def _leave_one_out() -> ModuleType:
+    """The compiled loops of the leave-one-out twins."""
+    from isotherm.kernels import _leave_one_out as loops
 
     return loops
