@@ -20,6 +20,7 @@ FUNCTIONS = (
     "row_loo",
 )  # fmt: skip
 VECTOR_FUNCTIONS = ("nodes", "node_posterior")
+PATH_FUNCTIONS = ("mixed", "unmixed", "path")  # tested in test_path.py
 
 
 class Case(NamedTuple):

@@ -79,7 +79,11 @@ def fold_block(
 
 def _advanced(old: Any, new: Any, moving: Array) -> Any:
     """The new state of rows that still move, the old one of rows that are done."""
-    return nested.apply(lambda before, now: np.where(moving[:, None], now, before), old, new)
+    return nested.apply(
+        lambda before, now: np.where(moving.reshape(-1, *[1] * (now.ndim - 1)), now, before),
+        old,
+        new,
+    )
 
 
 def _rows(state: Any, index: Array) -> Any:
@@ -89,8 +93,9 @@ def _rows(state: Any, index: Array) -> Any:
 def _moved(old: Any, new: Any, tol: float) -> Array:
     """Whether each row moved in any field, (I,)."""
     moved = [
-        np.abs(now - before).max(axis=1) > tol * now.sum(axis=1)
+        np.abs(now - before).max(axis=rest) > tol * now.sum(axis=rest)
         for before, now in zip(old, new, strict=True)
+        for rest in [tuple(range(1, now.ndim))]
     ]
     return np.asarray(np.any(moved, axis=0))
 

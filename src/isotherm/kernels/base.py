@@ -56,6 +56,25 @@ class LeaveOneOut(NamedTuple):
     columns: Array
 
 
+class PathSums(NamedTuple):
+    """Sums of a posterior per row over the leaves of a tree, and of one per non-zero over nodes.
+
+    `posterior` (I, K); `share` (I, K, D): part of each place of a path in the counts of a row;
+    `nodes` (J, A) and `levels` (K, D) float64: weighted counts times both posteriors, by node and
+    by place; `squares` (J, K) float64: weighted counts times the posterior of the leaf and the
+    squared part of the leaf's node; `mass` (K,) float64: weighted posterior; `log_z`: sum of
+    weight x log normaliser.
+    """
+
+    posterior: Array
+    share: Array
+    nodes: Array
+    squares: Array
+    mass: Array
+    levels: Array
+    log_z: float
+
+
 class NodeSums(NamedTuple):
     """Sums of a posterior over centres, `q(k) ~ exp(-|x - y_k|^2 / (2 scale))`, all float64.
 
@@ -104,6 +123,40 @@ class Kernels(Protocol):
         """Posterior per row from column logs (J, K) and log prior (K,) or (I, K).
 
         With `hard` the posterior is 1 at the largest exponent (the lowest index on ties).
+        """
+        ...
+
+    def mixed(self, nodes: Array, paths: Array, share: Array) -> Array:
+        """Mixtures along paths of a tree: `sum_d share[c, d] nodes[j, paths[c, d]]`, (J, K).
+
+        From nodes (J, A), paths (K, D) with the leaf last and -1 in front of short ones, and
+        shares (K, D).
+        """
+        ...
+
+    def unmixed(
+        self, nodes: Array, sums: Array, paths: Array, share: Array
+    ) -> tuple[Array, Array]:
+        """Sums (J, K) of leaves dealt to the nodes (J, A) by their parts of the mixture.
+
+        Also their totals by place, (K, D) float64. Where a mixture is 0, by the shares alone.
+        """
+        ...
+
+    def path(
+        self,
+        block: Block,
+        nodes: Array,
+        paths: Array,
+        share: Array,
+        prior: Array,
+        power: float = 1.0,
+        hard: bool = False,
+    ) -> PathSums:
+        """Posterior per row from mixtures along paths, with shares (I, K, D) of the row's own.
+
+        `q(c) ~ prior(c) prod_j (sum_d share[i, c, d] nodes[j, paths[c, d]]) ** (n power)`, prior
+        as logarithms (K,) or (I, K); a mixture of 0 counts as 1e-300, dealt by the shares alone.
         """
         ...
 

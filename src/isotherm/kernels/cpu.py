@@ -20,7 +20,8 @@ import numpy as np
 from isotherm.data.base import Block
 from isotherm.data.vectors import VectorBlock
 from isotherm.kernels import dense
-from isotherm.kernels.base import Array, BlockT, LeaveOneOut, NodeSums, PairSums, RowSums
+from isotherm.kernels import paths as tree_paths
+from isotherm.kernels.base import Array, BlockT, LeaveOneOut, NodeSums, PairSums, PathSums, RowSums
 from isotherm.kernels.reference import ONCE, floored_log, of_type
 
 if TYPE_CHECKING:
@@ -162,6 +163,33 @@ class Cpu:
         self._add_columns(block, posterior, columns)
         mass = np.einsum("i,ik->k", block.weight, posterior)
         return RowSums(posterior, columns, mass, float(block.weight @ log_z))
+
+    def mixed(self, nodes: Array, paths: Array, share: Array) -> Array:
+        """Mixtures along paths, (J, K)."""
+        return tree_paths.mixed(np.asarray(nodes, self.dtype), paths, share, self._run)
+
+    def unmixed(
+        self, nodes: Array, sums: Array, paths: Array, share: Array
+    ) -> tuple[Array, Array]:
+        """Sums of leaves dealt to the nodes of their paths."""
+        return tree_paths.unmixed(np.asarray(nodes, self.dtype), sums, paths, share, self._run)
+
+    def path(
+        self,
+        block: Block,
+        nodes: Array,
+        paths: Array,
+        share: Array,
+        prior: Array,
+        power: float = 1.0,
+        hard: bool = False,
+    ) -> PathSums:
+        """Posterior per row from mixtures of its own along paths."""
+        nodes, tiny = np.asarray(nodes, self.dtype), TINY[self.dtype]
+        threads = self.n_threads or available_threads()
+        return tree_paths.path_sums(
+            block, nodes, paths, share, prior, power, hard, tiny, threads, self._run
+        )
 
     def times(self, block: Block, V: Array) -> Array:
         """Counts times a table."""

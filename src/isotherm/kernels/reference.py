@@ -13,7 +13,7 @@ from scipy.special import logsumexp, softmax
 
 from isotherm.data.base import Block
 from isotherm.data.vectors import VectorBlock
-from isotherm.kernels.base import Array, BlockT, LeaveOneOut, NodeSums, PairSums, RowSums
+from isotherm.kernels.base import Array, BlockT, LeaveOneOut, NodeSums, PairSums, PathSums, RowSums
 
 LOG_FLOOR = float(np.log(1e-300))
 # Column totals are sums of rounded posteriors: "seen only here" means equal up to this.
@@ -63,14 +63,50 @@ class Reference:
         """Posterior per row (Hofmann & Puzicha eqs. 17, 41)."""
         i, j = block.row_of, block.indices
         scores = prior + _add_at(i, block.values[:, None] * logs[j], block.n_rows)
-        if hard:
-            posterior = np.eye(scores.shape[1])[scores.argmax(axis=1)]
-            log_z = scores.max(axis=1)
-        else:
-            posterior, log_z = softmax(scores, axis=1), logsumexp(scores, axis=1)
+        posterior, log_z = _posterior(scores, hard)
         heavy = posterior * block.weight[:, None]
         columns = _add_at(j, block.values[:, None] * heavy[i], block.n_columns)
         return RowSums(posterior, columns, heavy.sum(axis=0), float(block.weight @ log_z))
+
+    def mixed(self, nodes: Array, paths: Array, share: Array) -> Array:
+        """Mixtures along paths (Hofmann & Puzicha eq. 33)."""
+        return np.asarray((share * nodes[:, paths]).sum(axis=2))
+
+    def unmixed(self, nodes: Array, sums: Array, paths: Array, share: Array) -> tuple[Array, Array]:
+        """Sums of leaves dealt to the nodes of their paths."""
+        joint = sums[:, :, None] * _parts(share * nodes[:, paths], share)
+        out = np.zeros(nodes.shape)
+        np.add.at(out.T, paths, joint.transpose(1, 2, 0))
+        return out, joint.sum(axis=0)
+
+    def path(
+        self,
+        block: Block,
+        nodes: Array,
+        paths: Array,
+        share: Array,
+        prior: Array,
+        power: float = 1.0,
+        hard: bool = False,
+    ) -> PathSums:
+        """Posterior per row from mixtures of its own along paths (eqs. 34-38)."""
+        i, j = block.row_of, block.indices
+        n = block.values.astype(np.float64)
+        terms = share[i] * nodes[j][:, paths]
+        parts = _parts(terms, share[i])
+        scores = _add_at(i, n[:, None] * floored_log(terms.sum(axis=2)), block.n_rows)
+        posterior, log_z = _posterior(prior + power * scores, hard)
+        counts = np.zeros(share.shape)
+        np.add.at(counts, i, n[:, None, None] * parts)
+        totals = counts.sum(axis=2, keepdims=True)
+        new = np.divide(counts, totals, out=np.array(share, np.float64), where=totals > 0)
+        heavy = posterior * block.weight[:, None]
+        joint = (n[:, None] * heavy[i])[:, :, None] * parts
+        sums = np.zeros((block.n_columns, nodes.shape[1]))
+        np.add.at(sums, (j[:, None, None], paths), joint)
+        squares = _add_at(j, joint[:, :, -1] * parts[:, :, -1], block.n_columns)
+        mass, energy = heavy.sum(axis=0), float(block.weight @ log_z)
+        return PathSums(posterior, new, sums, squares, mass, joint.sum(axis=0), energy)
 
     def times(self, block: Block, V: Array) -> Array:
         """Counts times a table."""
@@ -177,6 +213,20 @@ def of_type(block: BlockT, dtype: np.dtype[Any]) -> BlockT:
 def floored_log(table: Array) -> Array:
     """Logarithm, not below log 1e-300."""
     return np.asarray(np.maximum(_log(table), LOG_FLOOR))
+
+
+def _posterior(scores: Array, hard: bool) -> tuple[Array, Array]:
+    """Softmax of scores (I, K), or one at the largest; log normalisers (I,)."""
+    if hard:
+        return np.eye(scores.shape[1])[scores.argmax(axis=1)], scores.max(axis=1)
+    return softmax(scores, axis=1), logsumexp(scores, axis=1)
+
+
+def _parts(terms: Array, share: Array) -> Array:
+    """Part of each term in the sum over the last axis; the shares where that is 0."""
+    total = terms.sum(axis=-1, keepdims=True)
+    plain = np.array(np.broadcast_to(share, terms.shape), np.float64)
+    return np.asarray(np.divide(terms, total, out=plain, where=total > 0))
 
 
 def _log(x: Array) -> Array:
