@@ -47,15 +47,21 @@ class Cluster(RowMixture):
         self, params: ClusterParams, rows: ClusterRows, block: Block, temperature: float, k: Kernels
     ) -> Expected:
         """Q(c|x) ~ P(c) exp(b sum_y n log P(y|c)) (eq. 41); energy -T sum log z."""
+        logs, prior, scale = self.scores(params, temperature, k)
+        sums = k.row(block, logs, prior, hard=temperature == 0)
+        stats = ClusterStats(sums.columns, sums.mass)
+        return Expected(ClusterRows(sums.posterior), stats, -scale * sums.log_z)
+
+    def scores(
+        self, params: ClusterParams, temperature: float, k: Kernels
+    ) -> tuple[Array, Array, float]:
+        """Tempered logs of P(y|c) (J, K) and of P(c) (K,), and T (1 in the hard limit)."""
         scale = temperature if temperature > 0 else 1.0
         prior = log_weights(params.weight)
         if temperature == 0 and not self.temper_prior:
             prior = np.where(np.isfinite(prior), 0.0, prior)
         prior = prior / scale if self.temper_prior else prior
-        logs = (floored_log(params.word_topic) / scale).astype(k.dtype)
-        sums = k.row(block, logs, prior, hard=temperature == 0)
-        stats = ClusterStats(sums.columns, sums.mass)
-        return Expected(ClusterRows(sums.posterior), stats, -scale * sums.log_z)
+        return (floored_log(params.word_topic) / scale).astype(k.dtype), prior, scale
 
     def maximize(
         self, stats: ClusterStats, params: ClusterParams, temperature: float, k: Kernels
