@@ -11,7 +11,7 @@ import pytest
 
 import isotherm
 
-LAZY = ("numba", "matplotlib", "pandas", "polars", "tqdm", "torch", "dask")
+LAZY = ("numba", "matplotlib", "pandas", "polars", "skimage", "tqdm", "torch", "dask")
 
 
 def visible() -> set[str]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from isotherm.estimators.cluster import OneSidedClustering
     from isotherm.estimators.document import DocumentMixture
     from isotherm.estimators.gtm import GTM
+    from isotherm.images.segment import Segmentation, segment
     from isotherm.maps.corpus import CorpusMap
     from isotherm.maps.workflow import MappedCorpus, map_corpus
 
@@ -43,12 +44,14 @@ _HOME = {
     "OneSidedClustering": "isotherm.estimators.cluster",
     "Progress": "isotherm.anneal.callbacks",
     "Recorder": "isotherm.anneal.callbacks",
+    "Segmentation": "isotherm.images.segment",
     "Spectral": "isotherm.anneal.start",
     "Tempered": "isotherm.anneal.schedule",
     "TimeLimit": "isotherm.anneal.callbacks",
     "as_counts": "isotherm.data.counts",
     "load_docstrings": "isotherm.datasets.docstrings",
     "map_corpus": "isotherm.maps.workflow",
+    "segment": "isotherm.images.segment",
     "split_rows": "isotherm.data.split",
     "split_tokens": "isotherm.data.split",
 }
@@ -73,12 +76,14 @@ __all__ = [
     "OneSidedClustering",
     "Progress",
     "Recorder",
+    "Segmentation",
     "Spectral",
     "Tempered",
     "TimeLimit",
     "as_counts",
     "load_docstrings",
     "map_corpus",
+    "segment",
     "split_rows",
     "split_tokens",
 ]

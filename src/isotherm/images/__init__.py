@@ -1,0 +1,1 @@
+"""Images: texture features, segmentation, and the files that pictures come from and go to."""
