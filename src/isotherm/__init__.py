@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from isotherm.estimators.cluster import OneSidedClustering
     from isotherm.estimators.document import DocumentMixture
     from isotherm.estimators.gtm import GTM
-    from isotherm.images.segment import Segmentation, segment
+    from isotherm.images.segment import segment
+    from isotherm.images.segmentation import Segmentation
     from isotherm.maps.corpus import CorpusMap
     from isotherm.maps.workflow import MappedCorpus, map_corpus
 
@@ -44,7 +45,7 @@ _HOME = {
     "OneSidedClustering": "isotherm.estimators.cluster",
     "Progress": "isotherm.anneal.callbacks",
     "Recorder": "isotherm.anneal.callbacks",
-    "Segmentation": "isotherm.images.segment",
+    "Segmentation": "isotherm.images.segmentation",
     "Spectral": "isotherm.anneal.start",
     "Tempered": "isotherm.anneal.schedule",
     "TimeLimit": "isotherm.anneal.callbacks",

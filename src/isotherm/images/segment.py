@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import colorsys
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,14 +31,12 @@ from isotherm.errors import IsothermError
 from isotherm.estimators import checks
 from isotherm.images import files
 from isotherm.images.features import WIDEST, WINDOWS, site_shape, texture_counts
+from isotherm.images.segmentation import Segmentation
 from isotherm.kernels.cpu import Cpu
 from isotherm.models.segments import Segments
 from isotherm.models.tied import Tied, pooled
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["Segmentation", "segment"]
+__all__ = ["segment"]
 
 # What an eye makes of red, green and blue (ITU-R BT.709).
 LUMINANCE = np.array([0.2125, 0.7154, 0.0721])
@@ -48,102 +44,10 @@ LUMINANCE = np.array([0.2125, 0.7154, 0.0721])
 PSEUDO = 0.05
 # The coarsest level has at least so many blocks to a segment.
 BLOCKS_PER_SEGMENT = 4
-# How much of the colour of its segment a pixel shows.
-TINT = 0.45
 
 # Started well below the critical temperature, different seeds take different ways down; the best
 # of several fast ways is better than one slow way.
 RATE, MARGIN = 0.8, 0.5
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Segmentation:
-    """Segments of an image: H x W pixels, h x w sites, K segments, J texture features.
-
-    Segments are numbered as they appear, row by row from the top left corner; those without any
-    site come last.
-
-    Attributes
-    ----------
-    labels : (H, W) int
-        Segment of each pixel: that of the site whose cell it is in.
-    site_labels : (h, w) int
-    posterior : (h, w, K)
-        Probability of each segment at each site.
-    image : (H, W)
-        Grey levels that were segmented.
-    counts : Counts, (h w, J)
-        Texture of each site.
-    step : int
-        Pixels from site to site.
-    fit : Fit
-        Of all sites, with the Potts prior; the components are in the order of the segments.
-    levels : tuple of Level
-        What happened on the way, coarsest level first; `levels[0].fits[0]` is the cooling.
-    """
-
-    labels: Array
-    site_labels: Array
-    posterior: Array
-    image: Array
-    counts: Counts
-    step: int
-    fit: Fit
-    levels: tuple[Level, ...]
-
-    @property
-    def n_segments(self) -> int:
-        """Number of segments K that were asked for."""
-        return int(self.posterior.shape[2])
-
-    @property
-    def areas(self) -> Array:
-        """Pixels of each segment, (K,)."""
-        return np.bincount(self.labels.ravel(), minlength=self.n_segments)
-
-    @property
-    def site_updates(self) -> int:
-        """Posteriors that were computed, over all levels and sweeps."""
-        smoothing = self.fit.n_sweeps * self.site_labels.size
-        return sum(level.site_updates for level in self.levels) + smoothing
-
-    def overlay(self) -> Array:
-        """The image tinted by segment, with their borders in black, (H, W, 3) uint8."""
-        low, high = np.percentile(self.image, (0.5, 99.5))
-        grey = np.clip((self.image - low) / (high - low if high > low else 1.0), 0.0, 1.0)
-        colours = np.array([_colour(k) for k in range(self.n_segments)])
-        shown = (1 - TINT) * grey[:, :, None] + TINT * colours[self.labels]
-        right = np.diff(self.labels, axis=1, append=self.labels[:, -1:]) != 0
-        below = np.diff(self.labels, axis=0, append=self.labels[-1:]) != 0
-        shown[right | below] = 0.0
-        return np.asarray(np.rint(255 * shown), np.uint8)
-
-    def save_overlay(self, path: str | os.PathLike[str]) -> Path:
-        """Path of the picture that was written: the overlay, as PNG, JPEG or TIFF by its ending."""
-        return files.write_image(path, self.overlay())
-
-    def plot(self) -> Figure:
-        """Figure of the image beside its overlay."""
-        from isotherm.plots import new_figure
-
-        height, width = self.image.shape
-        figure = new_figure((9.0, 0.4 + 4.5 * height / width))
-        left, right = figure.subplots(1, 2)
-        left.imshow(self.image, cmap="gray")
-        left.set_title("image")
-        right.imshow(self.overlay())
-        right.set_title(f"{self.n_segments} segments")
-        for ax in (left, right):
-            ax.set_axis_off()
-        return figure
-
-    def __repr__(self) -> str:
-        height, width = self.image.shape
-        rows, columns = self.site_labels.shape
-        return (
-            f"Segmentation({height} x {width} pixels, {rows} x {columns} sites, "
-            f"{self.n_segments} segments)"
-        )
 
 
 def segment(
@@ -356,8 +260,3 @@ def _arranged(
     wide = labels.repeat(step, axis=0).repeat(step, axis=1)[: grey.shape[0], : grey.shape[1]]
     fit = replace(fit, state=state)
     return Segmentation(wide, labels, posterior, grey, counts, step, fit, levels)
-
-
-def _colour(number: int) -> tuple[float, float, float]:
-    """Red, green and blue of a segment; hues a golden section apart stay apart, however many."""
-    return colorsys.hsv_to_rgb(number * 0.618034 % 1.0, (0.95, 0.6)[number % 2], 0.95)
