@@ -368,7 +368,7 @@ def test_first_transition_of_the_press_corpus(shared_data: Path) -> None:
 def test_all_components_at_once_agree_with_one_by_one(model: Any, bounds: Any) -> None:
     data = place(poisson_counts(), bounds=bounds, weight=np.arange(18) % 3)
     state = sweeps(model, data, begin(model, data), 1.1, 5)[0]
-    found = component_splits(model, data, state, 1.1)
+    found = component_splits(model, data, state, 1.1, np.arange(3))
     assert found.components.tolist() == [0, 1, 2]
     for c in range(3):
         alone = component_split(model, data, state, 1.1, c)

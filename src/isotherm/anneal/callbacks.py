@@ -54,6 +54,33 @@ class HeldoutRule(Callback):
         return worse >= self.patience
 
 
+@dataclass(frozen=True)
+class GenerationRule(Callback):
+    """Stop a growing run after `patience` generations in a row that were not worth it.
+
+    A temperature at which components were added opens a generation, and so does every temperature
+    once there are `limit` of them. It is worth it if it lowers the best held-out score by the share
+    `gain`; a score above the best by the share `much` ends the run at once.
+    """
+
+    patience: int = 2
+    gain: float = 3e-3
+    much: float = 0.02
+    limit: int = sys.maxsize
+
+    def on_temperature(self, fit: Fit) -> bool:
+        """Whether the last generations brought nothing."""
+        best, wasted, before = float("inf"), 0, 0
+        for record in fit.trace:
+            grew = record.n_components > before or record.n_components >= self.limit
+            before = record.n_components
+            if record.heldout < best * (1.0 - self.gain):
+                best, wasted = record.heldout, 0
+            elif grew:
+                wasted += 1
+        return wasted >= self.patience or fit.trace[-1].heldout > best * (1.0 + self.much)
+
+
 @dataclass
 class TimeLimit(Callback):
     """Stop after the first temperature that ends so many seconds into a run."""

@@ -21,8 +21,11 @@ from isotherm.models.base import Curvature, Model, Probes
 
 log = logging.getLogger("isotherm")
 
-# Products of a solve for many components, and the relative residual at which each is done.
-MOST_PRODUCTS, RESIDUAL = 40, 0.02
+# Products of a solve for many components. A component is done when its residual is this small
+# relative to its value; this small, if it is known to split; or so small that it cannot split.
+MOST_PRODUCTS, EXACT, CLEAR = 40, 0.02, 0.02
+# Products before a component may be found stable: at first the residual knows too few directions.
+FEWEST_PRODUCTS = 4
 
 
 class _Vector(NamedTuple):
@@ -83,30 +86,53 @@ def component_split(
     )
 
 
-def component_splits(model: Model, data: Data, state: State, temperature: float) -> Splits:
-    """Highest critical temperature of every distinct component, to about a percent.
+def component_splits(
+    model: Model,
+    data: Data,
+    state: State,
+    temperature: float,
+    components: Array,
+    threshold: float = float("nan"),
+) -> Splits:
+    """Highest critical temperature of some components (C,), all at once, to about a percent.
 
     A step costs one product with all curvatures, about a sweep: the gradient of every Rayleigh
-    quotient, and its best combination with where the quotient stands and where it came from.
+    quotient, and its best combination with where the quotient stands and where it came from. With
+    a threshold it is enough to know which of them split at that temperature.
     """
-    probes = model.probes(state.params)
-    components = probes.components
+    size = model.probes(state.params).size
+    values, vectors = np.zeros(len(components)), np.zeros((size, len(components)))
+    left = np.arange(len(components))
     deviations = _deviations(model, data, state, temperature, components)
-    x = _unit(np.repeat(_tilted(probes.size)[:, None], len(components), axis=1))
-    images = _product(data, deviations, x)
-    basis, image = [x], [images]
-    for _ in range(MOST_PRODUCTS):
-        values = np.maximum((basis[0] * image[0]).sum(axis=0), 0.0)
-        residual = image[0] - values * basis[0]
-        if (np.linalg.norm(residual, axis=0) <= RESIDUAL * values).all():
+    basis = [_unit(np.repeat(_tilted(size)[:, None], len(components), axis=1))]
+    image = [_product(data, deviations, basis[0])]
+    for step in range(MOST_PRODUCTS):
+        found = np.maximum((basis[0] * image[0]).sum(axis=0), 0.0)
+        residual = image[0] - found * basis[0]
+        error = np.linalg.norm(residual, axis=0)
+        values[left], vectors[:, left] = found, basis[0]
+        done = error <= EXACT * found
+        done |= (error <= CLEAR * found) & (_temperatures(model, found) >= threshold)
+        if step >= FEWEST_PRODUCTS:
+            done |= _temperatures(model, found + error) < threshold
+        if done.all():
             break
-        step = _against(residual, basis)
-        basis = [basis[0], step, *basis[1:]]
-        image = [image[0], _product(data, deviations, step), *image[1:]]
+        going = ~done
+        if 2 * going.sum() < len(left):
+            left, residual = left[going], residual[:, going]
+            basis = [vector[:, going] for vector in basis]
+            image = [vector[:, going] for vector in image]
+            deviations = _deviations(model, data, state, temperature, components[left])
+        ahead = _against(residual, basis)
+        basis = [basis[0], ahead, *basis[1:]]
+        image = [image[0], _product(data, deviations, ahead), *image[1:]]
         basis, image = _best(basis, image)
-    singular = np.sqrt(np.maximum((basis[0] * image[0]).sum(axis=0), 0.0))
-    temperatures = [model.critical_temperature(float(value)) for value in singular]
-    return Splits(components, np.array(temperatures), basis[0])
+    return Splits(components, _temperatures(model, values), vectors)
+
+
+def _temperatures(model: Model, values: Array) -> Array:
+    """Critical temperatures of eigenvalues (C,)."""
+    return np.array([model.critical_temperature(float(value)) for value in np.sqrt(values)])
 
 
 def _best(basis: list[Array], image: list[Array]) -> tuple[list[Array], list[Array]]:

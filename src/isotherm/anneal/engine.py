@@ -17,10 +17,11 @@ import numpy as np
 from isotherm import nested
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.critical import critical_temperatures, first_critical
+from isotherm.anneal.grow import Grown, Growth, merge, split
 from isotherm.anneal.heldout import Heldout
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.start import Noisy, Start
-from isotherm.anneal.trace import Fit, Outcome, Record, State
+from isotherm.anneal.trace import Fit, Outcome, Record, State, Step
 from isotherm.data.base import Array, Data, Expected
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
@@ -48,6 +49,7 @@ TEXTBOOK_START = Noisy()
 
 class _Settled(NamedTuple):
     state: State
+    stats: Any
     free_energy: float
     sweeps: int
     converged: bool
@@ -76,6 +78,8 @@ class Annealer:
     record_critical : bool
         Note the critical temperature of every distinct component at every temperature (one
         eigen-solve each); otherwise only when the schedule asks.
+    growth : Growth, optional
+        Let components split at their critical temperatures instead of keeping their number.
     callbacks : sequence of Callback
     """
 
@@ -87,6 +91,7 @@ class Annealer:
     max_sweeps: int = 100
     check_every: int = 0
     record_critical: bool = False
+    growth: Growth | None = None
     callbacks: Sequence[Callback] = ()
 
     def __post_init__(self) -> None:
@@ -127,7 +132,7 @@ class Annealer:
         -------
         Fit
         """
-        watch = _Best(model, data, heldout)
+        watch = _Best(data, heldout, 0.0 if self.growth is None else self.growth.gain)
         for callback in self.callbacks:
             callback.on_begin()
         try:
@@ -140,7 +145,7 @@ class Annealer:
     def _cool(
         self, model: Model, data: Data, rng: np.random.Generator, begin: State, watch: _Best
     ) -> Fit:
-        state, fit = begin, Fit(model, begin, float("nan"), ())
+        now, fit = Grown(model, begin), Fit(model, begin, float("nan"), ())
         first = float("nan")
 
         def critical() -> Array:
@@ -151,7 +156,7 @@ class Annealer:
             record = fit.trace[-1]
             if record.critical:
                 return np.array(record.critical)
-            found = critical_temperatures(model, data, state, record.temperature)
+            found = critical_temperatures(now.model, data, now.state, record.temperature)
             noted = replace(record, critical=tuple(found.tolist()))
             fit = replace(fit, trace=(*fit.trace[:-1], noted))
             return found
@@ -161,18 +166,20 @@ class Annealer:
                 temperature = self.schedule.next(fit.trace, critical, model.zero_temperature)
                 if temperature is None:
                     return fit
+                clock = time.perf_counter()
                 if fit.trace and self.schedule.restarts:
-                    state = begin
+                    now = Grown(model, begin)
                     watch.forget()
                 elif fit.trace:
-                    state = self._shaken(model, data, state, rng)
-                clock = time.perf_counter()
-                settled = self._settle(model, data, state, temperature, watch)
-                state = settled.state
-                watch.see(state, temperature)
-                record = self._record(model, data, settled, temperature, watch, clock)
-                best = watch.best or (state, temperature)
-                fit = Fit(model, *best, (*fit.trace, record), Outcome.STOPPED, first)
+                    now = self._next(now, data, rng, fit.trace[-1].temperature, temperature)
+                now, settled = self._settled(now, data, temperature, watch)
+                watch.see(now, temperature)
+                record = self._record(now.model, data, settled, temperature, watch, clock)
+                best, at = watch.best or (now, temperature)
+                trace = (*fit.trace, record)
+                tree = best.branches.tree if self.growth else None
+                path = self._path(fit.path, now, record)
+                fit = Fit(best.model, best.state, at, trace, Outcome.STOPPED, first, tree, path)
                 if self.record_critical:
                     critical()
                 # Every callback hears of every temperature before any of them stops the run.
@@ -186,10 +193,45 @@ class Annealer:
             log.warning("interrupted: keeping the model of T = %g", fit.temperature)
             return replace(fit, outcome=Outcome.INTERRUPTED)
 
-    def _settle(
-        self, model: Model, data: Data, state: State, temperature: float, watch: _Best
-    ) -> _Settled:
+    def _next(
+        self, now: Grown, data: Data, rng: np.random.Generator, last: float, temperature: float
+    ) -> Grown:
+        """What the next temperature begins with: split where it grows, shaken where not."""
+        if self.growth is not None:
+            return split(self.growth, now, data, last, temperature)
+        return now._replace(state=self._shaken(now.model, data, now.state, rng))
+
+    def _settled(
+        self, now: Grown, data: Data, temperature: float, watch: _Best
+    ) -> tuple[Grown, _Settled]:
+        """The settled state; where pairs fell together again, settled once more without them."""
+        settled = self._settle(now, data, temperature, watch)
+        now = now._replace(state=settled.state, stats=settled.stats)
+        if self.growth is None:
+            return now, settled
+        now, again = merge(self.growth, now, data, temperature)
+        if again:
+            more = self._settle(now, data, temperature, watch)
+            now = now._replace(state=more.state, stats=more.stats)
+            settled = more._replace(sweeps=settled.sweeps + more.sweeps)
+        return now, settled
+
+    def _path(self, path: tuple[Step, ...], now: Grown, record: Record) -> tuple[Step, ...]:
+        """The path with this temperature; of each number of components the best is kept."""
+        if self.growth is None:
+            return ()
+        step = Step(
+            now.model, now.state.params, record.temperature, record.heldout, now.branches.tree
+        )
+        same = [one for one in path if one.n_components == step.n_components]
+        if same and same[0].heldout < step.heldout:
+            return path
+        others = [one for one in path if one.n_components != step.n_components]
+        return tuple(sorted([*others, step], key=lambda one: one.n_components))
+
+    def _settle(self, now: Grown, data: Data, temperature: float, watch: _Best) -> _Settled:
         """Sweeps at one temperature until the free energy settles: the only EM loop there is."""
+        model, state = now.model, now.state
         eta, last, proven = self.relaxation.first, float("inf"), state
         relaxed, least = False, self.tol * data.summary.total
         for sweep in range(1, self.max_sweeps + 1):
@@ -210,19 +252,19 @@ class Annealer:
             gain = last - energy if model.monotone else abs(last - energy)
             settled = gain <= least
             if settled and not relaxed:
-                return _Settled(proven, energy, sweep, True)
+                return _Settled(proven, stats, energy, sweep, True)
             if (
                 self.check_every
                 and sweep % self.check_every == 0
-                and watch.worse(proven, temperature)
+                and watch.worse(now._replace(state=proven), temperature)
             ):
-                return _Settled(proven, energy, sweep, False)
+                return _Settled(proven, stats, energy, sweep, False)
             # A relaxed step magnifies what EM would damp at once, rounding errors included: the
             # last steps at a temperature are plain ones.
             relaxed, last = eta > 1.0 and not settled and model.monotone, energy
             state = relax(model, data, state, proven, eta) if relaxed else proven
             eta = 1.0 if settled else min(eta * self.relaxation.growth, self.relaxation.cap)
-        return _Settled(proven, last, self.max_sweeps, False)
+        return _Settled(proven, stats, last, self.max_sweeps, False)
 
     def _shaken(self, model: Model, data: Data, state: State, rng: np.random.Generator) -> State:
         if not self.noise:
@@ -263,28 +305,33 @@ class Annealer:
 class _Best:
     """The best state so far by held-out score (the last state where nothing is held out)."""
 
-    def __init__(self, model: Model, data: Data, heldout: Heldout | None) -> None:
-        self.model, self.data, self.heldout = model, data, heldout
-        self.best: tuple[State, float] | None = None
+    def __init__(self, data: Data, heldout: Heldout | None, gain: float) -> None:
+        self.data, self.heldout, self.gain = data, heldout, gain
+        self.best: tuple[Grown, float] | None = None
         self.score = float("inf")
         self.last = float("nan")
 
-    def see(self, state: State, temperature: float) -> None:
+    def see(self, now: Grown, temperature: float) -> None:
         """Score a state and keep it if it is the best."""
         if self.heldout is None:
             return
-        self.last = self.heldout.score(self.model, state, self.data, temperature)
-        if self.last < self.score or self.best is None:
-            self.best, self.score = (state, temperature), self.last
+        self.last = self.heldout.score(now.model, now.state, self.data, temperature)
+        if self.best is None or self.last < self.score * (1.0 - self._needed(now)):
+            self.best, self.score = (now, temperature), self.last
+
+    def _needed(self, now: Grown) -> float:
+        """How much better, relatively, a state must be: more components must be worth it."""
+        more = self.best is not None and now.model.n_components > self.best[0].model.n_components
+        return self.gain if more else 0.0
 
     def forget(self) -> None:
         """Nothing to compare with: what comes next begins anew."""
         self.last = float("nan")
 
-    def worse(self, state: State, temperature: float) -> bool:
+    def worse(self, now: Grown, temperature: float) -> bool:
         """Score a state; whether it is worse than the one scored before it."""
         before = self.last
-        self.see(state, temperature)
+        self.see(now, temperature)
         return self.last > before
 
 

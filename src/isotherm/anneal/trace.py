@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from isotherm.data.base import RowsHandle
+from isotherm.tree import Tree
 
 
 class State(NamedTuple):
@@ -64,6 +65,21 @@ class Outcome(Enum):
     INTERRUPTED = "interrupted; the model of the last finished temperature was kept"
 
 
+class Step(NamedTuple):
+    """The best solution with some number of components that a growing run came through."""
+
+    model: Any
+    params: Any
+    temperature: float
+    heldout: float
+    tree: Tree
+
+    @property
+    def n_components(self) -> int:
+        """Number of components K."""
+        return len(self.tree.leaves)
+
+
 @dataclass(frozen=True)
 class Fit:
     """Outcome of a run: model, state, temperature of that state, trace.
@@ -78,6 +94,10 @@ class Fit:
     outcome : Outcome
     first_critical : float
         Temperature of the first transition; NaN if the schedule did not ask for it.
+    tree : Tree, optional
+        The splits that led to the components, where they grew.
+    path : tuple of Step
+        Where components grew: a solution for every number of them on the way.
     """
 
     model: Any
@@ -86,6 +106,8 @@ class Fit:
     trace: Trace
     outcome: Outcome = Outcome.FINISHED
     first_critical: float = field(default=float("nan"))
+    tree: Tree | None = None
+    path: tuple[Step, ...] = ()
 
     @property
     def n_sweeps(self) -> int:

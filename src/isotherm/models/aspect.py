@@ -7,7 +7,7 @@ asymmetric view P(a|x), P(y|a) is read off the same fit.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -70,9 +70,13 @@ class Aspect(Topics):
         """P(x|a) is a parameter."""
         return True
 
-    def hot(self) -> Aspect:
+    def sized(self, n_components: int) -> Self:
+        """Another number of aspects."""
+        return replace(self, n_components=n_components)
+
+    def hot(self) -> Self:
         """One aspect: the independence model P(x) P(y)."""
-        return replace(self, n_components=1)
+        return self.sized(1)
 
     def init(self, summary: Summary, table: Array) -> AspectParams:
         """Equal P(a)."""

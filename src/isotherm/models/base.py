@@ -181,6 +181,18 @@ class CountModel(Model, Protocol):
         ...
 
 
+class GrowingModel(CountModel, Protocol):
+    """A model of counts whose components may split: what growing asks besides."""
+
+    def sized(self, n_components: int) -> Any:
+        """The same model with another number of components; they share pseudo-counts."""
+        ...
+
+    def pushed(self, params: Any, moves: Array) -> Any:
+        """Parameters with the distributions multiplied by exp(moves), (J, K)."""
+        ...
+
+
 class Topics:
     """What every model of counts does alike, in terms of `init`, `mixture` and `components`."""
 
@@ -207,6 +219,10 @@ class Topics:
         """Number of components, and of those that are distinct."""
         weight, table = self.components(params)
         return len(weight), len(distinct_components(weight, table))
+
+    def pushed(self, params: Any, moves: Array) -> Any:
+        """Parameters with P(y|k) multiplied by exp(moves), (J, K), and normalised."""
+        return params._replace(word_topic=normalized(params.word_topic * np.exp(moves)))
 
     def probes(self: CountModel, params: Any) -> Probes:
         """Every distinct component has one critical temperature."""
@@ -269,10 +285,15 @@ def inverse(values: Array) -> Array:
 
 
 def distinct_components(weight: Array, table: Array, threshold: float = 0.02) -> Array:
-    """Indices of components that differ from every earlier one of them.
+    """Indices of components that differ from every earlier one of them, as `leaders` says."""
+    return np.flatnonzero(leaders(weight, table, threshold) == np.arange(len(weight)))
+
+
+def leaders(weight: Array, table: Array, threshold: float = 0.02) -> Array:
+    """For each component the first one that it coincides with, itself if there is none, (K,).
 
     Two components are one when the L1 distance of their distributions (J, K) is at most the
-    threshold. Dead components (weight zero) do not count.
+    threshold. Dead components (weight zero) go with the first that is alive.
     """
     alive = np.flatnonzero(weight > DEAD)
     root = np.sqrt(table[:, alive].astype(np.float32))
@@ -280,13 +301,20 @@ def distinct_components(weight: Array, table: Array, threshold: float = 0.02) ->
     # The Hellinger distance H costs one product of tables and bounds the other on both sides,
     # 2 H^2 <= L1 <= sqrt(8) H: most pairs need no more than that.
     hellinger = np.sqrt(np.maximum(1.0 - root.T @ root, 0.0))
-    leaders: list[int] = []
+    found: list[int] = []
+    answer = np.full(len(weight), alive[0] if len(alive) else 0)
     for c in range(len(alive)):
-        near = [leader for leader in leaders if 2.0 * hellinger[c, leader] ** 2 <= threshold]
-        if not any(
-            np.sqrt(8.0) * hellinger[c, leader] <= threshold
-            or np.abs(table[:, alive[c]] - table[:, alive[leader]]).sum() <= threshold
-            for leader in near
-        ):
-            leaders.append(c)
-    return np.asarray(alive[leaders])
+        near = [leader for leader in found if 2.0 * hellinger[c, leader] ** 2 <= threshold]
+        first = next(
+            (
+                leader
+                for leader in near
+                if np.sqrt(8.0) * hellinger[c, leader] <= threshold
+                or np.abs(table[:, alive[c]] - table[:, alive[leader]]).sum() <= threshold
+            ),
+            c,
+        )
+        if first == c:
+            found.append(c)
+        answer[alive[c]] = alive[first]
+    return answer

@@ -66,9 +66,14 @@ class RowMixture(Topics):
         """Posteriors are not parameters: they are not over-relaxed."""
         return False
 
+    def sized(self, n_components: int) -> Self:
+        """Another number of components; the pseudo-counts of all stay the same."""
+        share = self.pseudo_count * self.n_components / n_components
+        return replace(self, n_components=n_components, pseudo_count=share)
+
     def hot(self) -> Self:
         """One component with the pseudo-counts of all."""
-        return replace(self, n_components=1, pseudo_count=self.pseudo_count * self.n_components)
+        return self.sized(1)
 
     def init(self, summary: Summary, table: Array) -> ClusterParams:
         """Equal weights and the given distributions (J, K)."""

@@ -1,0 +1,200 @@
+"""Growing: components split where they lose their stability, and the splits make a tree.
+
+A run begins with one component. Before each new temperature every component whose critical
+temperature has been reached becomes two, pushed apart along its critical direction; those that do
+not come apart are merged again. Statistics and rows add up over components as they do over blocks,
+so a split is two halves of a column and a merge is the sum of two: no model is asked how.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from isotherm import nested
+from isotherm.anneal.branches import Branches
+from isotherm.anneal.critical import component_splits
+from isotherm.anneal.trace import State
+from isotherm.data.base import Array, Data, Expected
+from isotherm.errors import IsothermError
+from isotherm.kernels.base import Kernels
+from isotherm.models.base import GrowingModel, inverse, leaders
+
+# Largest relative push of a probability, as a logarithm.
+LARGEST = 3.0
+# Probabilities below this are as good as none.
+NEVER = 1e-30
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How components split.
+
+    Parameters
+    ----------
+    max_components : int
+    push : float
+        How far the halves of a component are pushed apart: root mean square, under the component,
+        of the logarithmic move of its probabilities.
+    resolved : float
+        A component splits only if it differs from its sibling by this total variation.
+    merged : float
+        Components whose total variation is less are one again.
+    min_size : float
+        A component that holds less than this many rows joins its other half again.
+    gain : float
+        More components are better only if they lower the held-out score by this share of it.
+    """
+
+    max_components: int = 256
+    push: float = 0.5
+    resolved: float = 0.2
+    merged: float = 0.01
+    min_size: float = 2.0
+    gain: float = 3e-3
+
+    def __post_init__(self) -> None:
+        """Refuse settings with which nothing would grow."""
+        if not (self.max_components >= 1 and self.push > 0 and self.min_size >= 0):
+            raise IsothermError(
+                f"max_components is {self.max_components}, push {self.push} and min_size "
+                f"{self.min_size}; needed are at least 1, above 0 and at least 0"
+            )
+        if not (0 <= self.merged <= 1 and 0 <= self.resolved <= 1):
+            raise IsothermError(
+                f"merged is {self.merged} and resolved {self.resolved}; both are total variations "
+                "of distributions, between 0 and 1"
+            )
+        if not 0 <= self.gain < 1:
+            raise IsothermError(
+                f"gain is {self.gain}; it is a share of the held-out score, at least 0 and below 1"
+            )
+
+
+class Grown(NamedTuple):
+    """A state with its model, the statistics it was made from, and its tree."""
+
+    model: Any
+    state: State
+    stats: Any = ()
+    branches: Branches = Branches()
+
+
+def split(growth: Growth, grown: Grown, data: Data, last: float, temperature: float) -> Grown:
+    """The state of the last temperature with every component split that is unstable at the next."""
+    model: GrowingModel = grown.model
+    _, state, stats, branches = grown
+    weight, table = model.components(state.params)
+    K = len(weight)
+    able = _able(growth, grown, data) if growth.max_components > K else []
+    if not able:
+        return grown
+    found = component_splits(model, data, state, last, np.array(able), temperature)
+    order = np.argsort(-found.temperatures, kind="stable")
+    order = order[found.temperatures[order] >= temperature][: growth.max_components - K]
+    if not len(order):
+        return grown
+    which = found.components[order]
+    index = np.concatenate([np.arange(K), which])
+    share = np.ones(len(index))
+    share[which], share[K:] = 0.5, 0.5
+    model = model.sized(len(index))
+    params, rows, stats = _regrouped(data, state, stats, index, share)
+    params, _ = model.maximize(stats, params, temperature, data.kernels)
+    moves = np.zeros((len(table), len(index)), table.dtype)
+    moves[:, which] = _moves(found.directions[:, order], table[:, which], growth.push)
+    moves[:, K:] = -moves[:, which]
+    params = model.pushed(params, moves)
+    state = State(params, rows, model.prior_energy(params, data.summary))
+    return Grown(model, state, stats, branches.split(which.tolist(), temperature))
+
+
+def _able(growth: Growth, grown: Grown, data: Data) -> list[int]:
+    """Components that are large enough to split, and clearly not their sibling."""
+    weight, table = grown.model.components(grown.state.params)
+    sibling = grown.branches.siblings()
+    large = np.flatnonzero(weight * data.summary.row_weight >= 2.0 * growth.min_size)
+    return [
+        int(c)
+        for c in large
+        if int(c) not in sibling or _variation(table, int(c), sibling[int(c)]) >= growth.resolved
+    ]
+
+
+def merge(growth: Growth, grown: Grown, data: Data, temperature: float) -> tuple[Grown, bool]:
+    """The settled state without components that are no more; whether there were any.
+
+    A component that coincides with another joins it, and so does one that is too small its other
+    half.
+    """
+    model: GrowingModel = grown.model
+    _, state, stats, branches = grown
+    weight, table = model.components(state.params)
+    joins = leaders(weight, table, 2.0 * growth.merged)
+    small = weight * data.summary.row_weight < growth.min_size
+    for c, other in branches.siblings().items():
+        if small[c] and (c > other or not small[other]) and joins[other] == other:
+            joins[c] = other
+    while (joins != joins[joins]).any():
+        joins = joins[joins]
+    gone = [c for c in range(len(weight)) if joins[c] != c]
+    if not gone:
+        return grown, False
+    index = np.array([c for c in range(len(weight)) if joins[c] == c])
+    summed = tuple((int(joins[c]), c) for c in gone)
+    params, rows, stats = _regrouped(data, state, stats, index, np.ones(len(index)), summed)
+    model = model.sized(len(index))
+    params, extra = model.maximize(stats, params, temperature, data.kernels)
+    return Grown(model, State(params, rows, extra), stats, branches.without(gone)), True
+
+
+def _variation(table: Array, a: int, b: int) -> float:
+    """Total variation of two distributions of a table (J, K)."""
+    return 0.5 * float(np.abs(table[:, a] - table[:, b]).sum(dtype=np.float64))
+
+
+def _moves(directions: Array, table: Array, push: float) -> Array:
+    """Logarithmic moves (J, C) along critical directions: g = v / sqrt(p), of size `push`."""
+    p = table.astype(np.float64)
+    # Probabilities that have all but died out have no say in the size of the push.
+    change = directions * inverse(np.sqrt(np.where(p > NEVER, p, 0.0)))
+    size = np.sqrt((p * change**2).sum(axis=0))
+    return np.clip(push * change / np.where(size > 0, size, 1.0), -LARGEST, LARGEST)
+
+
+def _regrouped(
+    data: Data,
+    state: State,
+    stats: Any,
+    index: Array,
+    share: Array,
+    summed: tuple[tuple[int, int], ...] = (),
+) -> tuple[Any, Any, Any]:
+    """Parameters, rows and statistics with components taken, shared out and added up."""
+    rows, _, _ = data.sweep(_regroup_rows, state.rows, index, share, summed)
+    return (
+        nested.take(state.params, index),
+        rows,
+        _regroup(stats, index, share, summed),
+    )
+
+
+def _regroup_rows(
+    k: Kernels, block: Any, rows: Any, index: Array, share: Array, summed: Any
+) -> Expected:
+    return Expected(_regroup(rows, index, share, summed), (), 0.0)
+
+
+def _regroup(value: Any, index: Array, share: Array, summed: tuple[tuple[int, int], ...]) -> Any:
+    """Components `index` times `share`; before that the second of each pair joins the first."""
+
+    def one(array: Array) -> Array:
+        taken = np.take(array, index, axis=-1) * share.astype(array.dtype)
+        place = {int(c): i for i, c in enumerate(index)}
+        for old, new in summed:
+            taken[..., place[old]] += array[..., new]
+        return np.asarray(taken)
+
+    return nested.apply(one, value)
