@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from isotherm.estimators.cluster import OneSidedClustering
     from isotherm.estimators.document import DocumentMixture
     from isotherm.estimators.gtm import GTM
+    from isotherm.estimators.two_sided import TwoSidedClustering
     from isotherm.images.segment import segment
     from isotherm.images.segmentation import Segmentation
     from isotherm.maps.corpus import CorpusMap
@@ -49,6 +50,7 @@ _HOME = {
     "Spectral": "isotherm.anneal.start",
     "Tempered": "isotherm.anneal.schedule",
     "TimeLimit": "isotherm.anneal.callbacks",
+    "TwoSidedClustering": "isotherm.estimators.two_sided",
     "as_counts": "isotherm.data.counts",
     "load_docstrings": "isotherm.datasets.docstrings",
     "map_corpus": "isotherm.maps.workflow",
@@ -81,6 +83,7 @@ __all__ = [
     "Spectral",
     "Tempered",
     "TimeLimit",
+    "TwoSidedClustering",
     "as_counts",
     "load_docstrings",
     "map_corpus",

@@ -19,9 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from anneal.corpora import admixture, one_topic_each
-from isotherm import GTM, AspectModel, DocumentMixture, OneSidedClustering
+from isotherm import GTM, AspectModel, DocumentMixture, OneSidedClustering, TwoSidedClustering
 
-ALL = [AspectModel, OneSidedClustering, DocumentMixture]
+ALL = [AspectModel, OneSidedClustering, DocumentMixture, TwoSidedClustering]
 
 
 @pytest.mark.filterwarnings("ignore::isotherm.IsothermWarning")

@@ -1,0 +1,143 @@
+"""How two-sided clustering begins and goes on: from two one-sided fits, cold, then warmer.
+
+The uniform state of the two-sided model is stable at every temperature. Cooling would never leave
+it, so clusters come from elsewhere and are heated for as long as that predicts better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from isotherm.anneal.critical import first_critical
+from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
+from isotherm.anneal.schedule import Exponential, Fixed
+from isotherm.anneal.start import Spectral, state_of
+from isotherm.anneal.trace import Fit, Outcome, Record, State
+from isotherm.data.base import Array, Block, Data, Expected
+from isotherm.data.counts import as_counts
+from isotherm.data.local import Local
+from isotherm.errors import IsothermError
+from isotherm.kernels.base import Kernels
+from isotherm.models.cluster import Cluster
+from isotherm.models.row_mixture import ClusterStats
+from isotherm.models.two_sided import TwoSided
+
+
+@dataclass(frozen=True)
+class Heating:
+    """T = `start`, then T / rate up to `end`; ends where the clusters coincide.
+
+    Made for runs that hold something out and stop by `HeldoutRule`: where nothing is held out,
+    nothing says when it is too warm, and the first temperature is the only one.
+
+    Parameters
+    ----------
+    rate : float in (0, 1)
+    start, end : float
+        First and highest temperature.
+    """
+
+    restarts: ClassVar[bool] = False
+
+    rate: float = 0.85
+    start: float = 1.0
+    end: float = 6.0
+
+    def __post_init__(self) -> None:
+        """Refuse settings that do not heat."""
+        if not (0 < self.rate < 1 and 0 < self.start <= self.end < np.inf):
+            raise IsothermError(
+                f"rate is {self.rate}, start {self.start} and end {self.end}; heating needs "
+                "0 < rate < 1 and 0 < start <= end"
+            )
+
+    def next(
+        self, trace: Sequence[Record], critical: Callable[[], Array], zero: float
+    ) -> float | None:
+        """Next temperature."""
+        if not trace:
+            return self.start
+        last = trace[-1]
+        done = last.temperature >= self.end or last.n_effective <= 1 or np.isnan(last.heldout)
+        return None if done else min(last.temperature / self.rate, self.end)
+
+
+@dataclass(frozen=True)
+class OneSidedFits:
+    """Posteriors of two annealed one-sided fits, of the rows and then of the columns.
+
+    Columns are compared by how often they meet the clusters of rows, which is cheap and does not
+    tell a row of weight two from two rows. The fits are made in more than one way: cooled from the
+    critical temperature, which finds clean clusters, and from well below it, which does better on
+    sparse text. Two-sided sweeps at T = 1 tell which has the lower free energy.
+
+    Parameters
+    ----------
+    first : tuple of float
+        The fits begin at these multiples of their first critical temperature, one way for each.
+    last : float
+        They end at this multiple of it (but not below T = 1).
+    rate : float in (0, 1)
+        They are cooled by this factor.
+    pseudo_share : float
+        Pseudo-counts of their clusters, as a share of the counts that one has on average.
+    tol : float
+        As in `Annealer`.
+    """
+
+    first: tuple[float, ...] = (0.97, 0.3)
+    last: float = 0.03
+    rate: float = 0.7
+    pseudo_share: float = 0.05
+    tol: float = 1e-3
+
+    def state(self, model: TwoSided, data: Data, rng: np.random.Generator) -> State:
+        """State before the first sweep."""
+        sweeps = Annealer(Fixed(1.0), NO_RELAXATION, tol=self.tol)
+        fits = [
+            uninterrupted(sweeps.run(model, data, rng, state=self._begun(model, data, first, rng)))
+            for first in self.first
+        ]
+        return min(fits, key=lambda fit: fit.trace[-1].free_energy).state
+
+    def _begun(self, model: TwoSided, data: Data, first: float, rng: np.random.Generator) -> State:
+        L = model.n_column_components or model.n_components
+        rows = self._posteriors(data, model.n_components, first, Spectral(size=1.0), rng)
+        _, sums, _ = data.sweep(_sums, rows)
+        columns = Local.place(as_counts(sums.word), data.kernels)
+        start = Spectral(size=1.0, column_power=0.5)
+        (posterior,) = self._posteriors(columns, L, first, start, rng)
+        return state_of(model, data, model.assigned(sums.word, sums.mass, posterior))
+
+    def _posteriors(
+        self, data: Data, K: int, first: float, start: Spectral, rng: np.random.Generator
+    ) -> tuple[Array, ...]:
+        """Posterior of every row of each block, (I, K)."""
+        model = Cluster(K, self.pseudo_share * data.summary.total / K, temper_prior=True)
+        critical = first_critical(model, data)
+        end = max(1.0, self.last * critical)
+        annealer = Annealer(
+            Exponential(self.rate, start=max(end, first * critical), end=end),
+            relaxation=Relaxation(cap=3.0),
+            start=start,
+            tol=self.tol,
+        )
+        fit = uninterrupted(annealer.run(model, data, rng))
+        return tuple(rows.posterior for rows in fit.state.rows)
+
+
+def uninterrupted(fit: Fit) -> Fit:
+    """The fit, unless the user interrupted it: a start has nothing to show for that."""
+    if fit.outcome is Outcome.INTERRUPTED:
+        raise KeyboardInterrupt
+    return fit
+
+
+def _sums(k: Kernels, block: Block, posterior: Array) -> Expected:
+    """Counts of each column, and rows, in each cluster."""
+    mass = np.asarray(block.weight @ posterior.astype(np.float64))
+    return Expected(posterior, ClusterStats(k.transposed_times(block, posterior), mass), 0.0)
