@@ -1,0 +1,160 @@
+"""The columns of Table 2 of Hofmann & Puzicha (1998): how each model is fitted, what is expected.
+
+Every column is a function from a fold and a number of components to a model and its fit, with the
+temperature (and the sweep) chosen on the validation tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from isotherm import Counts, Exponential, Fixed, HeldoutRule, Noisy, Spectral, split_tokens
+from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
+from isotherm.anneal.heldout import HeldoutTokens
+from isotherm.anneal.trace import Fit
+from isotherm.data.local import Local
+from isotherm.kernels.cpu import Cpu
+from isotherm.models.aspect import Aspect
+from isotherm.models.cluster import Cluster
+from isotherm.models.leave_one_out import AspectLeaveOneOut, ClusterLeaveOneOut
+
+SIZES = (16, 32, 64, 128)
+
+
+class Cell(NamedTuple):
+    """Perplexity over that of the unigram model, and 1/T."""
+
+    ratio: float
+    beta: float
+
+    def __str__(self) -> str:
+        return f"{self.ratio:.3f} ({self.beta:.2f})"
+
+
+class Fold(NamedTuple):
+    """Tokens split 80/10/10: placed training tokens, the others beside them."""
+
+    train: Counts
+    data: Local
+    valid: HeldoutTokens
+    test: HeldoutTokens
+    unigram: float
+    seed: int
+
+    def run(self, annealer: Annealer, model: Any) -> Fit:
+        """Fit of a model, chosen on the validation tokens."""
+        return annealer.run(model, self.data, np.random.default_rng(self.seed), heldout=self.valid)
+
+    def ratio(self, fit: Fit) -> float:
+        """Perplexity of the test tokens over that of the unigram model."""
+        return self.test.score(fit.model, fit.state, self.data, fit.temperature) / self.unigram
+
+
+def fold_of(counts: Counts, seed: int) -> Fold:
+    """One split of the tokens."""
+    train, valid, test = split_tokens(counts, (0.8, 0.1, 0.1), seed)
+    data = Local.place(train, Cpu())
+    beside = (HeldoutTokens(data.beside(part)) for part in (valid, test))
+    return Fold(train, data, *beside, unigram_perplexity(train, test), seed)
+
+
+def unigram_perplexity(train: Counts, test: Counts) -> float:
+    """Perplexity of the test tokens under the distribution of the training tokens, smoothed."""
+    p = train.column_totals / train.total
+    smooth = (train.column_totals + 0.5) / (train.total + 0.5 * train.n_columns)
+    mixed = (1 - 1e-3) * p + 1e-3 * smooth
+    return float(np.exp(-(test.column_totals @ np.log(mixed)) / test.total))
+
+
+class Column(NamedTuple):
+    """One model of the table: figures of the paper, of separate programs, and how to fit it."""
+
+    paper: dict[int, Cell]
+    expected: dict[int, Cell]
+    fit: Callable[[Fold, int], Fit]
+
+
+def cells(*pairs: tuple[float, float]) -> dict[int, Cell]:
+    """Cells for 16, 32, ... components."""
+    return {k: Cell(*pair) for k, pair in zip(SIZES, pairs, strict=False)}
+
+
+# ---------------------------------------------------------------- how each model is fitted
+
+
+def aspect(fold: Fold, k: int) -> Fit:
+    """Cooled to the temperature that predicts best."""
+    annealer = Annealer(
+        Exponential(0.95, margin=0.85),
+        relaxation=Relaxation(cap=3.0),
+        start=Spectral(),
+        tol=1e-4,
+        callbacks=(HeldoutRule(3),),
+    )
+    return fold.run(annealer, Aspect(k, temper_prior=True))
+
+
+# Early-stopped: a temperature is left when the validation score rises.
+EARLY_STOPPED = Annealer(
+    Exponential(0.93, margin=0.6),
+    relaxation=NO_RELAXATION,
+    start=Spectral(size=1.0),
+    tol=1e-4,
+    check_every=2,
+    callbacks=(HeldoutRule(3),),
+)
+
+
+def one_sided(fold: Fold, k: int) -> Fit:
+    """Cooled, early-stopped."""
+    return fold.run(EARLY_STOPPED, Cluster(k, 0.05 * fold.train.total / k, temper_prior=True))
+
+
+def one_sided_leave_one_out(fold: Fold, k: int) -> Fit:
+    """The same with a leave-one-out E-step."""
+    model = ClusterLeaveOneOut(k, 0.05 * fold.train.total / k, temper_prior=True)
+    return fold.run(EARLY_STOPPED, model)
+
+
+COLUMNS = {
+    "aspect": Column(
+        cells((0.629, 0.85), (0.564, 0.83), (0.526, 0.79), (0.515, 0.78)),
+        cells((0.607, 0.84), (0.545, 0.80), (0.513, 0.77), (0.489, 0.77)),
+        aspect,
+    ),
+    "one-sided": Column(
+        cells((0.704, 0.07), (0.660, 0.07), (0.769, 0.06), (0.968, 0.04)),
+        cells((0.707, 0.09), (0.684, 0.09), (0.669, 0.08), (0.677, 0.10)),
+        one_sided,
+    ),
+    "one-sided, leave-one-out": Column(
+        cells((0.704, 0.07), (0.660, 0.07), (0.769, 0.06), (0.968, 0.04)),
+        cells((0.678, 0.13), (0.637, 0.13), (0.599, 0.13), (0.585, 0.13)),
+        one_sided_leave_one_out,
+    ),
+}
+
+
+# ---------------------------------------------------------------- what leaving out is worth
+
+# Test perplexity of early-stopped aspects, K = 64, without and with it, by 1/T.
+LEFT_OUT = {1.0: (440, 427), 0.9: (371, 350), 0.8: (318, 312)}
+
+
+def leave_one_out_effect(fold: Fold) -> list[dict[str, Any]]:
+    """Test perplexity of early-stopped aspects with the paper's prior, by 1/T."""
+    rows = []
+    for beta, (plain, left_out) in LEFT_OUT.items():
+        annealer = Annealer(Fixed(1 / beta), NO_RELAXATION, start=Noisy(0.5), check_every=1)
+        found = [
+            fold.ratio(fold.run(annealer, model)) * fold.unigram
+            for model in (Aspect(64), AspectLeaveOneOut(64))
+        ]
+        rows.append(
+            {"K": 64, "1/T": beta, "plain": found[0], "leave-one-out": found[1]}
+            | {"separate plain": plain, "separate leave-one-out": left_out}
+        )
+    return rows
