@@ -78,11 +78,15 @@ def texture_counts(image: Array, step: int) -> Counts:
 def moduli(image: Array) -> Iterator[Array]:
     """Moduli (H, W) of the image after each filter; the mean is taken out, borders reflected.
 
+    The image is scaled so that its largest deviation from the mean is one.
     A filter is a Gaussian times a complex wave, less the Gaussian that takes its mean out: in
     frequencies w, for the wave k, exp(-s^2 |w - k|^2 / 2) - exp(-s^2 |k|^2 / 2 - s^2 |w|^2 / 2).
     """
     pad = int(np.ceil(REACH * SIGMA * max(WINDOWS)))
-    padded = np.pad(image - image.mean(), pad, mode="symmetric").astype(np.float32)
+    flat = image - image.mean()
+    # Bins are relative: only single precision cares how large the numbers are.
+    flat /= max(float(np.abs(flat).max()), np.finfo(float).tiny)
+    padded = np.pad(flat.astype(np.float32), pad, mode="symmetric")
     height, width = (fft.next_fast_len(size, real=False) for size in padded.shape)
     spectrum = fft.fft2(padded, (height, width), workers=-1)
     rows = 2 * np.pi * fft.fftfreq(height)
