@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from isotherm.images.segmentation import Segmentation
     from isotherm.maps.corpus import CorpusMap
     from isotherm.maps.workflow import MappedCorpus, map_corpus
+    from isotherm.pairs import PairClusters, cluster_pairs
 
 __version__ = "0.1.0"
 
@@ -44,6 +45,7 @@ _HOME = {
     "MappedCorpus": "isotherm.maps.workflow",
     "Noisy": "isotherm.anneal.start",
     "OneSidedClustering": "isotherm.estimators.cluster",
+    "PairClusters": "isotherm.pairs",
     "Progress": "isotherm.anneal.callbacks",
     "Recorder": "isotherm.anneal.callbacks",
     "Segmentation": "isotherm.images.segmentation",
@@ -52,6 +54,7 @@ _HOME = {
     "TimeLimit": "isotherm.anneal.callbacks",
     "TwoSidedClustering": "isotherm.estimators.two_sided",
     "as_counts": "isotherm.data.counts",
+    "cluster_pairs": "isotherm.pairs",
     "load_docstrings": "isotherm.datasets.docstrings",
     "map_corpus": "isotherm.maps.workflow",
     "segment": "isotherm.images.segment",
@@ -77,6 +80,7 @@ __all__ = [
     "MappedCorpus",
     "Noisy",
     "OneSidedClustering",
+    "PairClusters",
     "Progress",
     "Recorder",
     "Segmentation",
@@ -85,6 +89,7 @@ __all__ = [
     "TimeLimit",
     "TwoSidedClustering",
     "as_counts",
+    "cluster_pairs",
     "load_docstrings",
     "map_corpus",
     "segment",
