@@ -110,17 +110,19 @@ def test_without_coarser_levels_it_is_a_plain_run() -> None:
 
 
 def test_the_best_of_several_starts_leads_on() -> None:
-    rough = Annealer(Fixed(1.0), start=Noisy(1.0), tol=1e-7)
+    # One sweep says little about where settling will end.
+    rough = Annealer(Fixed(1.0), start=Noisy(1.0), max_sweeps=1)
     rng, data = np.random.default_rng(9), place(LADDER[-1])
-    ends = []
+    begins, ends = [], []
     for _ in range(5):
         cooled = rough.run(MODEL, data, rng)
+        begins.append(cooled.trace[-1].free_energy)
         ends.append(SETTLING.run(MODEL, data, rng, state=cooled.state).trace[-1].free_energy)
+    best = int(np.argmin(ends))
+    assert best not in (0, 4, int(np.argmin(begins)))
     rng = np.random.default_rng(9)
     found = multiscale(MODEL, place, LADDER, rough, SETTLING, rng, n_starts=5)
-    assert max(ends) > min(ends) + 1.0
-    assert min(ends[0], ends[-1]) > min(ends)
-    assert found.levels[0].fits[-1].trace[-1].free_energy == min(ends)
+    assert found.levels[0].fits[-1].trace[-1].free_energy == ends[best] < min(ends[0], ends[4])
 
 
 def test_prolonged_rows_are_those_of_their_parents() -> None:

@@ -120,6 +120,15 @@ def test_without_smoothing_it_is_one_sided_clustering(temperature: float) -> Non
     assert same(one.rows[0], other.rows[0])
 
 
+def test_statistics_are_those_of_both_colours() -> None:
+    model, k = Segments(3, shape=SHAPE, gamma=1.0), Cpu("float64")
+    data = place(site_counts(), k)
+    state = begin(model, data)
+    rows, stats, _ = model.expect(state.params, state.rows[0], data.blocks[0], 1.0, k)
+    assert stats.word == pytest.approx(site_counts().T @ rows.posterior, rel=1e-12)
+    assert stats.mass == pytest.approx(rows.posterior.sum(axis=0), rel=1e-12)
+
+
 def test_in_the_hard_limit_neighbours_do_not_matter() -> None:
     table = random_table(DATA, 3)
     plain, smooth = (Segments(3, shape=SHAPE, gamma=gamma) for gamma in (0.0, 8.0))
