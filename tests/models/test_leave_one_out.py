@@ -11,6 +11,7 @@ from scipy import sparse
 from isotherm.anneal.critical import first_critical
 from isotherm.anneal.engine import ADAPTIVE_RELAXATION, NO_RELAXATION, Annealer
 from isotherm.anneal.fold import fold_in
+from isotherm.anneal.grow import Growth
 from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.schedule import Exponential, Fixed, Grid, Schedule
 from isotherm.anneal.start import Noisy
@@ -282,6 +283,13 @@ def test_first_critical_temperature_is_that_of_the_plain_model() -> None:
     assert first_critical(ClusterLeaveOneOut(2, 3.0), placed) == first_critical(
         Cluster(2, 3.0), placed
     )
+
+
+def test_components_that_split_are_refused(model: Any) -> None:
+    annealer = Annealer(Exponential(0.5), growth=Growth(4))
+    start = replace(model, n_components=1)
+    with pytest.raises(IsothermError, match=r"2 components instead of 1 .* let the plain model"):
+        annealer.run(start, place(COUNTS), np.random.default_rng(0))
 
 
 def test_fixed_weights_are_refused() -> None:

@@ -14,7 +14,7 @@ token says of itself).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -69,6 +69,10 @@ class AspectLeaveOneOut(Aspect):
     def monotone(self) -> bool:
         """The energy may rise."""
         return False
+
+    def sized(self, n_components: int) -> Self:
+        """Refused: halves of a component have no last posterior."""
+        raise _no_growing(self.n_components, n_components)
 
     def hot(self) -> Any:
         """One plain aspect: there is nothing to tell apart."""
@@ -138,6 +142,10 @@ class ClusterLeaveOneOut(Cluster):
         """The energy may rise."""
         return False
 
+    def sized(self, n_components: int) -> Self:
+        """Refused: halves of a component have no last posterior."""
+        raise _no_growing(self.n_components, n_components)
+
     def hot(self) -> Any:
         """One plain cluster with the pseudo-counts of all."""
         return self.for_new_rows().hot()
@@ -194,6 +202,13 @@ class ClusterLeaveOneOut(Cluster):
         """Noise on P(y|c) and the same noise on the counts."""
         noisy: Any = super().perturb(params, rng, noise)
         return noisy._replace(columns=_moved(params, noisy.word_topic))
+
+
+def _no_growing(before: int, after: int) -> IsothermError:
+    return IsothermError(
+        f"{after} components instead of {before} with a leave-one-out E-step, which needs a last "
+        "posterior of each; let the plain model grow, or keep the number"
+    )
 
 
 def _moved(params: Any, table: Array) -> Array:
