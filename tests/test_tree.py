@@ -181,3 +181,26 @@ def test_deep_trees_need_no_recursion() -> None:
 def test_refusals(make: object, message: str) -> None:
     with pytest.raises(IsothermError, match=message):
         make()  # type: ignore[operator]
+
+
+def test_cut_opens_the_hottest_branches_first() -> None:
+    nan = math.nan
+    tree = Tree((-1, 0, 0, 1, 1, 2, 2), (3, 5, 4, 6), (9.0, 3.0, 5.0, nan, nan, nan, nan))
+    assert tree.cut(1) == ((0, 1, 2, 3),)
+    assert tree.cut(2) == ((0, 2), (1, 3))
+    assert tree.cut(3) == ((0, 2), (1,), (3,))
+    assert tree.cut(4) == ((0,), (2,), (1,), (3,))
+
+
+def test_cut_into_no_possible_number_is_refused() -> None:
+    for n_groups in (0, 5):
+        with pytest.raises(IsothermError, match=f"n_groups is {n_groups}; a tree with 4 leaves"):
+            Tree.balanced(2).cut(n_groups)
+
+
+def test_cut_of_wide_nodes_never_gives_more_groups_than_asked_for() -> None:
+    tree = Tree.balanced(2, branching=3)
+    for n_groups in range(1, 10):
+        groups = tree.cut(n_groups)
+        assert len(groups) == n_groups
+        assert sorted(k for group in groups for k in group) == list(range(9))

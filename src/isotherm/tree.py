@@ -189,6 +189,32 @@ class Tree:
         """Component of a leaf, None for an inner node."""
         return self._components.get(self._node(node))
 
+    def cut(self, n_groups: int) -> tuple[tuple[int, ...], ...]:
+        """Components in so many groups: the tree as it was when it had that many branches.
+
+        From the root on, the branch that split at the highest temperature is opened first (the
+        one that stands first, where temperatures are equal or unknown). Where that would be too
+        many, the last branches of a node stay together.
+        """
+        if not 1 <= n_groups <= self.n_leaves:
+            raise IsothermError(
+                f"n_groups is {n_groups}; a tree with {self.n_leaves} leaves has 1 to "
+                f"{self.n_leaves} groups"
+            )
+        known = [-math.inf if math.isnan(t) else t for t in self.temperatures]
+        groups: list[tuple[int, ...]] = [(0,)]
+        while len(groups) < n_groups:
+            inner = [group for group in groups if self._children[group[0]]]
+            first = min(inner, key=lambda group: (-known[group[0]], group))
+            groups.remove(first)
+            below = self._children[first[0]]
+            apart = min(len(below), n_groups - len(groups)) - 1
+            groups += [*((child,) for child in below[:apart]), below[apart:]]
+        return tuple(
+            tuple(sorted(k for node in group for k in self.components_below(node)))
+            for group in sorted(groups)
+        )
+
     def contracted(self, ratio: float = 0.05) -> Tree:
         """Tree without the inner nodes that split at nearly the temperature of their parent.
 

@@ -273,6 +273,7 @@ def test_runs_that_do_not_grow_have_no_tree() -> None:
         ({"merged": 1.5}, "merged is 1.5"),
         ({"resolved": -0.1}, "resolved -0.1"),
         ({"gain": 1.0}, "gain is 1.0"),
+        ({"careful": 0}, "careful is 0"),
     ],
 )
 def test_bad_settings_are_refused(settings: dict[str, Any], message: str) -> None:
@@ -295,6 +296,8 @@ def fit_with(*steps: tuple[int, float]) -> Fit:
         ([(1, 100.0), (2, 90.0), (4, 89.99), (5, 89.98)], True),
         ([(1, 100.0), (2, 90.0), (4, 89.99), (5, 80.0), (6, 80.1)], False),
         ([(1, 100.0), (2, 90.0), (4, 91.9)], True),
+        ([(1, 100.0), (4, 90.0), (2, 95.0)], False),
+        ([(1, 100.0), (4, 90.0), (2, 95.0), (3, 95.0)], False),
         ([(1, 100.0), (2, 90.0), (2, 90.5), (2, 90.5), (2, 90.5)], False),
         ([(1, 100.0), (8, 90.0), (8, 90.5), (8, 90.5)], True),
     ],

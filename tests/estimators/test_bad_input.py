@@ -82,11 +82,14 @@ BAD_SETTINGS: list[tuple[type[Any], dict[str, Any], str]] = [
         (kind, {name: value}, f"{name}=.*True or False")
         for kind, name in (
             (AspectModel, "temper_prior"),
-            (OneSidedClustering, "temper_prior"),
             (OneSidedClustering, "equal_rows"),
             (DocumentMixture, "stepwise"),
             *((kind, "over_relax") for kind in ALL),
         )
+        for value in (1.8, "yes", None)
+    ],
+    *[
+        (OneSidedClustering, {"temper_prior": value}, "temper_prior=.*True, False, 'auto'")
         for value in (1.8, "yes", None)
     ],
     *[

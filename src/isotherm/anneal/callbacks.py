@@ -60,7 +60,8 @@ class GenerationRule(Callback):
 
     A temperature at which components were added opens a generation, and so does every temperature
     once there are `limit` of them. It is worth it if it lowers the best held-out score by the share
-    `gain`; a score above the best by the share `much` ends the run at once.
+    `gain`; one with more components than the best and a score above it by the share `much` ends the
+    run at once.
     """
 
     patience: int = 2
@@ -70,15 +71,17 @@ class GenerationRule(Callback):
 
     def on_temperature(self, fit: Fit) -> bool:
         """Whether the last generations brought nothing."""
-        best, wasted, before = float("inf"), 0, 0
+        best, wasted, before, enough = float("inf"), 0, 0, 0
         for record in fit.trace:
             grew = record.n_components > before or record.n_components >= self.limit
             before = record.n_components
             if record.heldout < best * (1.0 - self.gain):
-                best, wasted = record.heldout, 0
+                best, wasted, enough = record.heldout, 0, record.n_components
             elif grew:
                 wasted += 1
-        return wasted >= self.patience or fit.trace[-1].heldout > best * (1.0 + self.much)
+        last = fit.trace[-1]
+        far = last.n_components > enough and last.heldout > best * (1.0 + self.much)
+        return wasted >= self.patience or far
 
 
 @dataclass

@@ -233,7 +233,8 @@ class Annealer:
         """Sweeps at one temperature until the free energy settles: the only EM loop there is."""
         model, state = now.model, now.state
         eta, last, proven = self.relaxation.first, float("inf"), state
-        relaxed, least = False, self.tol * data.summary.total
+        close = self.growth.closeness(model.n_components) if self.growth else 1.0
+        relaxed, least = False, close * self.tol * data.summary.total
         for sweep in range(1, self.max_sweeps + 1):
             rows, stats, energy = data.sweep(_expect, state.rows, model, state.params, temperature)
             energy += state.extra

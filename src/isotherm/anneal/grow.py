@@ -46,6 +46,9 @@ class Growth:
         A component that holds less than this many rows joins its other half again.
     gain : float
         More components are better only if they lower the held-out score by this share of it.
+    careful : int
+        Fewer components than this settle more closely, in proportion to their number: what comes
+        later inherits from them, and they cost little.
     """
 
     max_components: int = 256
@@ -54,6 +57,11 @@ class Growth:
     merged: float = 0.01
     min_size: float = 2.0
     gain: float = 3e-3
+    careful: int = 64
+
+    def closeness(self, n_components: int) -> float:
+        """Factor on the tolerance with so many components."""
+        return min(1.0, n_components / self.careful)
 
     def __post_init__(self) -> None:
         """Refuse settings with which nothing would grow."""
@@ -61,6 +69,10 @@ class Growth:
             raise IsothermError(
                 f"max_components is {self.max_components}, push {self.push} and min_size "
                 f"{self.min_size}; needed are at least 1, above 0 and at least 0"
+            )
+        if not self.careful >= 1:
+            raise IsothermError(
+                f"careful is {self.careful}; it is a number of components, at least 1"
             )
         if not (0 <= self.merged <= 1 and 0 <= self.resolved <= 1):
             raise IsothermError(

@@ -16,13 +16,14 @@ from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
 from isotherm.estimators import checks, leave_one_out
-from isotherm.estimators.base import CountEstimator, Plan
+from isotherm.estimators.base import Plan
+from isotherm.estimators.growing import GrowingEstimator
 from isotherm.models.aspect import Aspect
 from isotherm.models.base import CountModel
 from isotherm.models.leave_one_out import AspectLeaveOneOut
 
 
-class AspectModel(CountEstimator):
+class AspectModel(GrowingEstimator):
     """Aspect model (PLSA) fitted by deterministic annealing.
 
     Every token of row x and column y has its own latent aspect: P(x, y) = sum_a P(a) P(x|a) P(y|a)
@@ -33,8 +34,11 @@ class AspectModel(CountEstimator):
 
     Parameters
     ----------
-    n_components : int
-        Number of aspects (topics) K.
+    n_components : int or "auto"
+        Number of aspects (topics) K. "auto" finds it: the model begins with one aspect, aspects
+        split at their critical temperatures, and held-out tokens say when to stop.
+    max_components : int
+        With "auto": most aspects.
     schedule : Schedule, optional
         Temperatures; by default exponential cooling from 0.8 times the first critical temperature
         (relative to zero), by 5 % a step, down to 1.
@@ -43,7 +47,8 @@ class AspectModel(CountEstimator):
     validation_fraction : float
         Share of the tokens held out to choose the temperature; 0 cools to the end.
     patience : int
-        Temperatures without improvement before the cooling stops.
+        Temperatures (with "auto": generations of splits) without improvement before the cooling
+        stops.
     temper_prior : bool
         Temper P(a) together with the likelihood; keeps aspects balanced. False is the paper's form.
     leave_one_out : bool
@@ -84,6 +89,13 @@ class AspectModel(CountEstimator):
         P(x|a) of the training rows (the symmetric view).
     row_marginal_ : (I,)
         p(x) of the training rows.
+    n_components_ : int
+        Number of aspects.
+    tree_ : Tree
+        The splits that led to the aspects and their temperatures; only with "auto".
+    path_ : tuple of Step
+        With "auto": the best solution for every number of aspects on the way, with its held-out
+        perplexity; `cut` makes a model of any of them.
     temperature_ : float
         Temperature of the fit.
     first_critical_ : float
@@ -112,8 +124,9 @@ class AspectModel(CountEstimator):
 
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: int | str = 10,
         *,
+        max_components: int = 512,
         schedule: Schedule | None = None,
         start: Start | None = None,
         validation_fraction: float = 0.1,
@@ -132,6 +145,7 @@ class AspectModel(CountEstimator):
         verbose: bool | None = None,
     ) -> None:
         self.n_components = n_components
+        self.max_components = max_components
         self.schedule = schedule
         self.start = start
         self.validation_fraction = validation_fraction
@@ -177,7 +191,7 @@ class AspectModel(CountEstimator):
 
     def _model(self, n_rows: int, total: float) -> Aspect:
         kind = AspectLeaveOneOut if self.leave_one_out else Aspect
-        return kind(self.n_components, self.temper_prior)
+        return kind(self._n_first, self.temper_prior)
 
     def _plan(self, model: CountModel, counts: Counts, weight: Array | None, seed: int) -> Plan:
         if self.leave_one_out:
@@ -188,6 +202,10 @@ class AspectModel(CountEstimator):
 
     def _schedule(self) -> Schedule:
         return Exponential(rate=0.95, end=1.0, margin=0.8)
+
+    def _growing_schedule(self) -> Schedule:
+        # Critical temperatures lie between 1 and 2: steps must be small for aspects to split in.
+        return Exponential(rate=0.99, end=1.0, margin=1.0)
 
     def _start(self) -> Start:
         return Spectral()

@@ -36,6 +36,8 @@ log = logging.getLogger("isotherm")
 
 # Below this many non-zeros x components double precision costs nothing that anyone would notice.
 SMALL_WORK = 2_000_000
+# As many components as this are expected where the number is to be found.
+MANY = 64
 
 
 class Plan(NamedTuple):
@@ -56,14 +58,14 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         weight = checks.row_weights(sample_weight, counts.row_totals)
         rng = as_generator(self.random_state)
         total = counts.total if weight is None else float(weight @ counts.row_totals)
-        small = counts.nnz * self.n_components < SMALL_WORK
+        small = counts.nnz * self._n_expected < SMALL_WORK
         auto = "float64" if small else "float32"
         self._learn(counts, weight)
         self.precision_ = auto if self.precision == "auto" else self.precision
         model = self._model(counts.n_rows, total)
         plan = self._plan(model, counts, weight, int(rng.integers(2**31)))
         annealer = self._annealer(plan)
-        cooled = annealer.run(model, plan.data, rng, heldout=plan.heldout)
+        cooled = self._cooled(annealer, plan, model, rng)
         self._set_fitted(plan, self._finished(annealer, plan, cooled, rng), cooled)
 
     def transform(self, X: Any) -> Array:
@@ -152,7 +154,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
 
     def _plan(self, model: CountModel, counts: Counts, weight: Array | None, seed: int) -> Plan:
         """Tokens held out of every row steer the stop (Hofmann's validation perplexity)."""
-        kernels, schedule = self._kernels(), self.schedule or self._schedule()
+        kernels, schedule = self._kernels(), self._cooling()
         full = Local.place(self._prepared(counts), kernels, weight=weight)
         if self.validation_fraction:
             kept, held = hold_out_tokens(counts, self.validation_fraction, seed)
@@ -172,8 +174,26 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
 
     # The rest --------------------------------------------------------------------------------
 
-    def _check_parameters(self) -> None:
+    @property
+    def _n_expected(self) -> int:
+        """Number of components to expect."""
+        return int(self.n_components)
+
+    def _cooling(self) -> Schedule:
+        """The user's schedule, or the default one."""
+        schedule: Schedule = self.schedule or self._schedule()
+        return schedule
+
+    def _cooled(
+        self, annealer: Annealer, plan: Plan, model: CountModel, rng: np.random.Generator
+    ) -> Fit:
+        return annealer.run(model, plan.data, rng, heldout=plan.heldout)
+
+    def _check_n_components(self) -> None:
         checks.integer("n_components", self.n_components, 1)
+
+    def _check_parameters(self) -> None:
+        self._check_n_components()
         checks.number("validation_fraction", self.validation_fraction, 0.0, 0.9)
         checks.integer("patience", self.patience, 1)
         self._check_engine()
@@ -196,7 +216,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         return as_counts(checked, allow_empty=not reset)
 
     def _warn_of_nothing_held_out(self) -> None:
-        if self.n_components == 1:
+        if self._n_expected == 1:
             return  # there is no temperature to choose
         message = (
             f"validation_fraction={self.validation_fraction} of so few counts holds nothing out: "
@@ -242,7 +262,9 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         if plan.data is plan.full:
             return cooled
         state = state_of(cooled.model, plan.full, cooled.state.params)
-        end = dataclasses.replace(annealer, schedule=Fixed(cooled.temperature), callbacks=())
+        end = dataclasses.replace(
+            annealer, schedule=Fixed(cooled.temperature), callbacks=(), growth=None
+        )
         if cooled.outcome is not Outcome.INTERRUPTED:
             try:
                 return end.run(cooled.model, plan.full, rng, state=state)
@@ -268,6 +290,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         self.outcome_ = (Outcome.INTERRUPTED if interrupted else cooled.outcome).value
         self.free_energy_ = fit.trace[-1].free_energy
         self.n_iter_ = cooled.n_sweeps + (0 if fit is cooled else fit.n_sweeps)
+        self.n_components_ = len(weight)
         self.n_alive_ = int((weight > DEAD).sum())
         self.n_distinct_ = len(distinct_components(weight, table))
         self.unigram_ = plan.full.summary.column_totals / plan.full.summary.total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,12 +17,14 @@ from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
 from isotherm.errors import IsothermError
 from isotherm.estimators import checks, leave_one_out
-from isotherm.estimators.base import CountEstimator, Plan
+from isotherm.estimators.base import Plan
+from isotherm.estimators.growing import AUTO, GrowingEstimator
+from isotherm.models.base import CountModel
 from isotherm.models.cluster import Cluster
 from isotherm.models.leave_one_out import ClusterLeaveOneOut
 
 
-class OneSidedClustering(CountEstimator):
+class OneSidedClustering(GrowingEstimator):
     """Clustering of the rows of a count table by deterministic annealing.
 
     Every row belongs to one latent cluster c with its own column distribution P(y|c) (Hofmann &
@@ -31,8 +34,11 @@ class OneSidedClustering(CountEstimator):
 
     Parameters
     ----------
-    n_components : int
-        Number of clusters K.
+    n_components : int or "auto"
+        Number of clusters K. "auto" finds it: the model begins with one cluster, clusters split at
+        their critical temperatures, and held-out tokens say when to stop.
+    max_components : int
+        With "auto": most clusters.
     schedule : Schedule, optional
         Temperatures; by default exponential cooling from below the first critical
         temperature (0.6 times it), by 7 % a step, down to 1.
@@ -41,12 +47,16 @@ class OneSidedClustering(CountEstimator):
     validation_fraction : float
         Share of the tokens held out to choose the temperature; 0 cools to the end.
     patience : int
-        Temperatures without improvement before the cooling stops.
-    temper_prior : bool
-        Temper P(c) together with the likelihood: keeps clusters balanced on sparse text.
+        Temperatures (with "auto": generations of splits) without improvement before the cooling
+        stops.
+    temper_prior : bool or "auto"
+        Temper P(c) together with the likelihood: keeps clusters balanced on sparse text. "auto" is
+        True for a given number of clusters; where the number is found both are tried, and the
+        tempered one is taken if its held-out perplexity is lower by more than a percent.
     pseudo_count : float, optional
         Counts added to every cluster, spread over the columns like the corpus; by default 5 % of
-        the counts that a cluster has on average.
+        the counts that a cluster has on average. With n_components="auto" those of the one cluster
+        at the start, which all that come of it share; by default none without a tempered prior.
     equal_rows : bool
         Give every row the same total before clustering (distributional clustering: rows are
         compared by their distributions alone).
@@ -69,6 +79,8 @@ class OneSidedClustering(CountEstimator):
         P(c).
     row_weights_ : (I, K)
         Posterior of the clusters for each training row, at the temperature of the fit.
+    n_components_, tree_, path_
+        As in `AspectModel`.
     temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_, precision_
         As in `AspectModel`.
 
@@ -84,13 +96,14 @@ class OneSidedClustering(CountEstimator):
 
     def __init__(
         self,
-        n_components: int = 8,
+        n_components: int | str = 8,
         *,
+        max_components: int = 512,
         schedule: Schedule | None = None,
         start: Start | None = None,
         validation_fraction: float = 0.1,
         patience: int = 3,
-        temper_prior: bool = True,
+        temper_prior: bool | str = "auto",
         pseudo_count: float | None = None,
         equal_rows: bool = False,
         leave_one_out: bool = False,
@@ -105,6 +118,7 @@ class OneSidedClustering(CountEstimator):
         verbose: bool | None = None,
     ) -> None:
         self.n_components = n_components
+        self.max_components = max_components
         self.schedule = schedule
         self.start = start
         self.validation_fraction = validation_fraction
@@ -140,7 +154,7 @@ class OneSidedClustering(CountEstimator):
         if self.leave_one_out:
             leave_one_out.check_settings(self.n_components, self.schedule)
         super()._check_parameters()
-        checks.flag("temper_prior", self.temper_prior)
+        checks.one_of("temper_prior", self.temper_prior, (True, False, "auto"))
         checks.flag("equal_rows", self.equal_rows)
         if self.pseudo_count is not None:
             checks.number("pseudo_count", self.pseudo_count, 0.0)
@@ -170,14 +184,24 @@ class OneSidedClustering(CountEstimator):
         self.labels_ = self.row_weights_.argmax(axis=1)
 
     def _model(self, n_rows: int, total: float) -> Cluster:
-        pseudo_count = self.pseudo_count
-        if pseudo_count is None:
-            pseudo_count = 0.05 * total / self.n_components
+        share = self.pseudo_count
+        if share is None:
+            share = 0.05 * total / self._n_first
         kind = ClusterLeaveOneOut if self.leave_one_out else Cluster
-        return kind(self.n_components, pseudo_count, self.temper_prior)
+        return kind(self._n_first, share, self.temper_prior is not False)
+
+    def _alternatives(self, model: Any) -> list[CountModel]:
+        """On clean data a tempered prior splits too often; on sparse text nothing else works."""
+        if self.temper_prior == AUTO:
+            given = self.pseudo_count or 0.0
+            return [dataclasses.replace(model, temper_prior=False, pseudo_count=given), model]
+        return [model]
 
     def _schedule(self) -> Schedule:
         return Exponential(rate=0.93, end=1.0, margin=0.6)
+
+    def _growing_schedule(self) -> Schedule:
+        return Exponential(rate=0.98, end=1.0, margin=1.0)
 
     def _start(self) -> Start:
         return Spectral(size=1.0)

@@ -25,7 +25,8 @@ from isotherm.data.local import Local
 from isotherm.data.split import hold_out_rows
 from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.estimators import checks
-from isotherm.estimators.base import CountEstimator, Plan
+from isotherm.estimators.base import Plan
+from isotherm.estimators.growing import GrowingEstimator
 from isotherm.models.base import CountModel
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
@@ -33,7 +34,7 @@ from isotherm.models.document import Document
 log = logging.getLogger("isotherm")
 
 
-class DocumentMixture(CountEstimator):
+class DocumentMixture(GrowingEstimator):
     """Document mixture (EM-PLSA and DA-PLSA of Choi 2012) fitted by deterministic annealing.
 
     Every document has weights of its own over topics, and all its words come from one topic. At
@@ -43,8 +44,11 @@ class DocumentMixture(CountEstimator):
 
     Parameters
     ----------
-    n_components : int
-        Number of topics K.
+    n_components : int or "auto"
+        Number of topics K. "auto" finds it: the model begins with one topic, topics split at their
+        critical temperatures, and held-out documents say when to stop.
+    max_components : int
+        With "auto": most topics.
     weights : {"document", "shared", "uniform"}
         Weights per document (the thesis), one set for all documents (Hofmann & Puzicha's one-sided
         model), or equal weights.
@@ -53,7 +57,8 @@ class DocumentMixture(CountEstimator):
         solving for them. Slower near T = 1, same fixed points.
     pseudo_count : float, optional
         Counts added to every topic, spread over the columns like the corpus; by default 0.5 % of
-        the counts that a topic has on average.
+        the counts that a topic has on average. With n_components="auto" those of the one topic at
+        the start, which all that come of it share.
     schedule : Schedule, optional
         By default exponential cooling of T - 1 by 10 % a step, from just below the first critical
         temperature to T = 1.
@@ -72,7 +77,8 @@ class DocumentMixture(CountEstimator):
     density : {"prior", "fold-in", "best"}
         Density of an unseen row: mean training weights, weights folded in, or its best topic.
     patience : int
-        Temperatures without improvement before the cooling stops.
+        Temperatures (with "auto": generations of splits) without improvement before the cooling
+        stops.
     tol, max_iter, over_relax, record_critical, callbacks, precision, n_jobs, random_state, verbose
         As in `AspectModel`.
 
@@ -86,14 +92,17 @@ class DocumentMixture(CountEstimator):
         Psi: weights of each training row.
     cv_curve_ : Curve
         Mean score against relative temperature; only with `cv`.
+    n_components_, tree_, path_
+        As in `AspectModel`.
     temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_, precision_
         As in `AspectModel`.
     """
 
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: int | str = 10,
         *,
+        max_components: int = 512,
         weights: str = "document",
         stepwise: bool = False,
         pseudo_count: float | None = None,
@@ -117,6 +126,7 @@ class DocumentMixture(CountEstimator):
         verbose: bool | None = None,
     ) -> None:
         self.n_components = n_components
+        self.max_components = max_components
         self.weights = weights
         self.stepwise = stepwise
         self.pseudo_count = pseudo_count
@@ -150,6 +160,16 @@ class DocumentMixture(CountEstimator):
         super()._check_parameters()
         checks.one_of("weights", self.weights, ("document", "shared", "uniform"))
         checks.flag("stepwise", self.stepwise)
+        if self._grows and self.cv is not None:
+            raise IsothermError(
+                f"cv={self.cv!r} with n_components='auto'; folds grow different numbers of topics: "
+                "use validation_fraction, or give a number of topics"
+            )
+        if self._grows and self.stepwise:
+            raise IsothermError(
+                "stepwise=True with n_components='auto'; weights that are updated step by step do "
+                "not divide when a topic splits: use stepwise=False, or give a number of topics"
+            )
         if self.stepwise and self.weights != "document":
             raise IsothermError(
                 f"stepwise=True with weights={self.weights!r}; stepwise updates are those of "
@@ -175,12 +195,12 @@ class DocumentMixture(CountEstimator):
         super()._set_fitted(plan, fit, cooled)
         spread = cooled.first_critical - fit.model.zero_temperature
         length = plan.full.summary.total / plan.full.summary.row_weight
-        if self.n_components > 1 and spread < 1e-9 * length:
+        if self.n_components != 1 and spread < 1e-9 * length:
             message = "all rows are in proportion: there is nothing to anneal, the topics coincide"
             warnings.warn(message, IsothermWarning, stacklevel=4)
 
     def _model(self, n_rows: int, total: float) -> CountModel:
-        K = self.n_components
+        K = self._n_first
         if n_rows < K:
             message = f"n_components={K} for {n_rows} rows; some topics will coincide"
             warnings.warn(message, IsothermWarning, stacklevel=4)
@@ -193,12 +213,17 @@ class DocumentMixture(CountEstimator):
         hard = 1.0 if self.weights == "document" else 0.0
         return Exponential(rate=0.9, end=hard, margin=0.98)
 
+    def _growing_schedule(self) -> Schedule:
+        # Where weights are all but hard every topic can be split with profit.
+        hard = 1.0 if self.weights == "document" else 0.0
+        return Exponential(rate=0.95, end=hard + 1.0, margin=1.0)
+
     def _start(self) -> Start:
         return Noisy(0.1)
 
     def _plan(self, model: CountModel, counts: Counts, weight: Array | None, seed: int) -> Plan:
         """Rows held out whole steer the stop (Choi's total perplexity), once or fold by fold."""
-        schedule = self.schedule or self._schedule()
+        schedule = self._cooling()
         full = Local.place(counts, self._kernels(), weight=weight)
         plan = Plan(full, full, None, schedule)
         if self.cv is not None:

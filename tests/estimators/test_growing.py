@@ -1,0 +1,181 @@
+"""Estimators that find their number of components."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import adjusted_rand_score
+
+from isotherm import (
+    AspectModel,
+    DocumentMixture,
+    Exponential,
+    Grid,
+    IsothermError,
+    Noisy,
+    OneSidedClustering,
+    Tempered,
+)
+from models.planted import mixture_of_unigrams
+
+K = 4
+PLANTED = mixture_of_unigrams((120, 80), K, (40, 80), 0.1, seed=5)
+KINDS = [AspectModel, OneSidedClustering, DocumentMixture]
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> dict[Any, Any]:
+    return {kind: kind("auto", random_state=0).fit(PLANTED.counts) for kind in KINDS}
+
+
+@each_kind
+def test_planted_number_is_found(kind: Any, fitted: dict[Any, Any]) -> None:
+    model = fitted[kind]
+    assert model.n_components == "auto"
+    assert model.n_components_ == K == len(model.weights_) == model.n_distinct_
+    assert model.components_.shape == (K, 80)
+    assert model.transform(PLANTED.counts).shape == (120, K)
+    assert list(model.get_feature_names_out()) == [f"{kind.__name__.lower()}{k}" for k in range(K)]
+    labels = model.row_weights_.argmax(axis=1)
+    assert adjusted_rand_score(PLANTED.labels, labels) > 0.95
+    assert len(model.tree_.leaves) == K
+    assert f"{K} components" in model.describe()
+
+
+@each_kind
+def test_path_answers_how_many(kind: Any, fitted: dict[Any, Any]) -> None:
+    path = fitted[kind].path_
+    numbers = [step.n_components for step in path]
+    assert numbers[0] == 1
+    assert numbers == sorted(set(numbers))
+    scores = {step.n_components: step.heldout for step in path}
+    # What was chosen is the smallest number whose score is within the gain asked for of the best.
+    assert scores[K] < 1.004 * min(scores.values())
+    assert scores[K] < 0.9 * scores[1]
+
+
+@each_kind
+@pytest.mark.parametrize("n", [1, 2, 3, K])
+def test_cut_gives_any_number_up_to_the_largest(kind: Any, n: int, fitted: dict[Any, Any]) -> None:
+    model = fitted[kind]
+    other = model.cut(n, PLANTED.counts)
+    assert other is not model
+    assert other.n_components == other.n_components_ == n == len(other.weights_)
+    assert other.row_weights_.shape == (120, n)
+    assert np.allclose(other.components_.sum(axis=1), 1.0)
+    assert not hasattr(other, "path_")
+    assert model.n_components_ == K  # the model itself is untouched
+    assert clone(other).n_components == n
+    if n > 2:  # two aspects, just below the first transition, are hardly any yet
+        # What was put together is a union of what was found.
+        found = model.row_weights_.argmax(axis=1)
+        merged = other.row_weights_.argmax(axis=1)
+        together = [np.bincount(merged[found == c], minlength=n).max() for c in range(K)]
+        assert sum(together) > 0.9 * 120
+
+
+@each_kind
+def test_cutting_to_what_was_chosen_changes_little(kind: Any, fitted: dict[Any, Any]) -> None:
+    model = fitted[kind]
+    again = model.cut(K, PLANTED.counts)
+    assert again.temperature_ == model.temperature_
+    assert np.abs(again.components_ - model.components_).sum(axis=1).max() < 0.05
+
+
+@each_kind
+def test_what_cannot_be_cut_is_refused(kind: Any, fitted: dict[Any, Any]) -> None:
+    model = fitted[kind]
+    most = model.path_[-1].n_components
+    with pytest.raises(IsothermError, match=f"came to at most {most}"):
+        model.cut(most + 1, PLANTED.counts)
+    with pytest.raises(IsothermError, match="n_components=0; it must be an integer"):
+        model.cut(0, PLANTED.counts)
+    fixed = kind(2, max_iter=3, random_state=0).fit(PLANTED.counts)
+    with pytest.raises(IsothermError, match="fitted with n_components=2; only one that grew"):
+        fixed.cut(2, PLANTED.counts)
+    with pytest.raises(NotFittedError):
+        kind("auto").cut(2, PLANTED.counts)
+
+
+@each_kind
+def test_seeds_agree(kind: Any, fitted: dict[Any, Any]) -> None:
+    for seed in (1, 2):
+        model = kind("auto", random_state=seed).fit(PLANTED.counts)
+        assert model.n_components_ == K
+        first = fitted[kind].row_weights_.argmax(axis=1)
+        assert adjusted_rand_score(first, model.row_weights_.argmax(axis=1)) > 0.95
+
+
+@each_kind
+def test_no_more_components_than_allowed(kind: Any) -> None:
+    model = kind("auto", max_components=2, random_state=0).fit(PLANTED.counts)
+    assert model.n_components_ == 2
+
+
+@each_kind
+def test_without_held_out_data_it_grows_to_the_limit(kind: Any) -> None:
+    model = kind(
+        "auto",
+        max_components=3,
+        schedule=Exponential(0.8, end=1.5, margin=1.0),
+        validation_fraction=0.0,
+        random_state=0,
+    ).fit(PLANTED.counts)
+    assert model.n_components_ == 3
+    assert model.temperature_ == 1.5
+
+
+def test_fixed_numbers_have_no_tree() -> None:
+    model = AspectModel(3, max_iter=3, random_state=0).fit(PLANTED.counts)
+    assert model.n_components_ == 3
+    assert not hasattr(model, "tree_")
+
+
+def test_both_priors_are_tried_where_the_number_of_clusters_is_found() -> None:
+    found = OneSidedClustering("auto", random_state=0).fit(PLANTED.counts)
+    assert found.model_.temper_prior is False
+    assert found.model_.pseudo_count == 0.0
+    forced = OneSidedClustering("auto", temper_prior=True, random_state=0).fit(PLANTED.counts)
+    assert forced.model_.temper_prior is True
+    given = OneSidedClustering(3, max_iter=3, random_state=0).fit(PLANTED.counts)
+    assert given.model_.temper_prior is True
+
+
+@each_kind
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_components": "many"}, "n_components='many'; it must be an integer"),
+        ({"n_components": "auto", "max_components": 0}, "max_components=0"),
+        ({"n_components": "auto", "max_components": 2.5}, "max_components=2.5"),
+        ({"n_components": "auto", "start": Noisy()}, "begins with one component"),
+        ({"n_components": "auto", "schedule": Grid((2.0, 1.5))}, "while the model cools"),
+        ({"n_components": "auto", "schedule": Tempered(start=1.5)}, "while the model cools"),
+        ({"n_components": None}, "n_components=None"),
+    ],
+)
+def test_settings_without_sense_are_refused(
+    kind: Any, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(IsothermError, match=message):
+        kind(**settings).fit(PLANTED.counts)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"cv": 3}, "folds grow different numbers"),
+        ({"stepwise": True}, "do not divide when a topic splits"),
+    ],
+)
+def test_what_documents_cannot_grow_with(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(IsothermError, match=message):
+        DocumentMixture("auto", **settings).fit(PLANTED.counts)
+
+
+def test_leave_one_out_does_not_grow() -> None:
+    with pytest.raises(IsothermError, match="no last posterior"):
+        AspectModel("auto", leave_one_out=True).fit(PLANTED.counts)
