@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from isotherm.estimators.cluster import OneSidedClustering
     from isotherm.estimators.document import DocumentMixture
     from isotherm.estimators.gtm import GTM
+    from isotherm.estimators.hierarchy import HierarchicalClustering
     from isotherm.estimators.two_sided import TwoSidedClustering
     from isotherm.images.segment import segment
     from isotherm.images.segmentation import Segmentation
     from isotherm.maps.corpus import CorpusMap
     from isotherm.maps.workflow import MappedCorpus, map_corpus
     from isotherm.pairs import PairClusters, cluster_pairs
+    from isotherm.tree import Tree
 
 __version__ = "0.1.0"
 
@@ -39,6 +41,7 @@ _HOME = {
     "GTM": "isotherm.estimators.gtm",
     "Grid": "isotherm.anneal.schedule",
     "HeldoutRule": "isotherm.anneal.callbacks",
+    "HierarchicalClustering": "isotherm.estimators.hierarchy",
     "IsothermError": "isotherm.errors",
     "IsothermWarning": "isotherm.errors",
     "Linear": "isotherm.anneal.schedule",
@@ -52,6 +55,7 @@ _HOME = {
     "Spectral": "isotherm.anneal.start",
     "Tempered": "isotherm.anneal.schedule",
     "TimeLimit": "isotherm.anneal.callbacks",
+    "Tree": "isotherm.tree",
     "TwoSidedClustering": "isotherm.estimators.two_sided",
     "as_counts": "isotherm.data.counts",
     "cluster_pairs": "isotherm.pairs",
@@ -74,6 +78,7 @@ __all__ = [
     "Fixed",
     "Grid",
     "HeldoutRule",
+    "HierarchicalClustering",
     "IsothermError",
     "IsothermWarning",
     "Linear",
@@ -87,6 +92,7 @@ __all__ = [
     "Spectral",
     "Tempered",
     "TimeLimit",
+    "Tree",
     "TwoSidedClustering",
     "as_counts",
     "cluster_pairs",

@@ -19,9 +19,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from anneal.corpora import admixture, one_topic_each
-from isotherm import GTM, AspectModel, DocumentMixture, OneSidedClustering, TwoSidedClustering
+from isotherm import (
+    GTM,
+    AspectModel,
+    DocumentMixture,
+    HierarchicalClustering,
+    OneSidedClustering,
+    TwoSidedClustering,
+)
 
-ALL = [AspectModel, OneSidedClustering, DocumentMixture, TwoSidedClustering]
+ALL = [
+    AspectModel,
+    OneSidedClustering,
+    DocumentMixture,
+    TwoSidedClustering,
+    HierarchicalClustering,
+]
 
 
 @pytest.mark.filterwarnings("ignore::isotherm.IsothermWarning")

@@ -27,7 +27,7 @@ def fold_in(
     temperature: float,
     *,
     tol: float = FOLD_TOL,
-    max_sweeps: int = FOLD_SWEEPS,
+    max_sweeps: int | None = None,
 ) -> RowsHandle:
     """Row states of every row of `data` under fixed parameters.
 
@@ -39,8 +39,11 @@ def fold_in(
     temperature : float
     tol : float
         A row is done when no entry moves by more than tol times the row's sum.
-    max_sweeps : int
+    max_sweeps : int, optional
+        By default what the model says in `fold_sweeps`, if it does, else FOLD_SWEEPS.
     """
+    if max_sweeps is None:
+        max_sweeps = getattr(model, "fold_sweeps", FOLD_SWEEPS)
     rows, _, _ = data.sweep(fold_block, data.no_rows, model, params, temperature, tol, max_sweeps)
     return rows
 

@@ -131,6 +131,11 @@ class Hierarchy(Topics):
         """EM, unless the weights come from other tokens."""
         return not self.held_out
 
+    @property
+    def fold_sweeps(self) -> int:
+        """Sweeps for the weights of a new row: one, because weights of its own overfit at once."""
+        return 1
+
     @cached_property
     def paths(self) -> Array:
         """Nodes of each path, the leaf last, -1 in front of short ones, (K, D)."""

@@ -1,0 +1,391 @@
+"""Hierarchical clustering as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from isotherm.anneal.callbacks import Callback
+from isotherm.anneal.engine import Annealer
+from isotherm.anneal.fold import fold_in
+from isotherm.anneal.schedule import Fixed, Grid, Schedule
+from isotherm.anneal.start import Noisy, Start, state_of
+from isotherm.anneal.trace import Fit, Outcome
+from isotherm.data.base import Array
+from isotherm.data.counts import Counts
+from isotherm.data.local import Local
+from isotherm.data.split import as_generator, hold_out_tokens
+from isotherm.errors import IsothermError
+from isotherm.estimators import checks
+from isotherm.estimators.base import SMALL_WORK, CountEstimator, Plan
+from isotherm.estimators.columns import column_number
+from isotherm.estimators.hierarchy_starts import Clusters, grown, in_two, put_on
+from isotherm.models.hierarchy import WEIGHTS, Hierarchy
+from isotherm.tree import as_tree
+
+# Temperatures that are tried, as shares of the one at which the clusters were found.
+SHARES = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4, 0.3)
+# As many leaves as this are expected where the number is to be found.
+MANY = 64
+# Sweeps where nothing is held out to say when to stop.
+BLIND_SWEEPS = 10
+
+
+class HierarchicalClustering(CountEstimator):
+    """Clustering of the rows of a count table into the leaves of a tree of topics.
+
+    Every row belongs to a leaf, and each of its counts to a node on the path from the root to that
+    leaf: general words to the root, special ones to the leaves (Hofmann & Puzicha 1998, section
+    2.5). The tree grows out of one cluster, which splits where it loses its stability while it is
+    cooled; or it is given. Temperature and number of sweeps are chosen on tokens held out of every
+    row.
+
+    Parameters
+    ----------
+    n_components : int or "auto"
+        Leaves at most; "auto" grows as long as clusters predict held-out tokens better.
+    tree : Tree, parents or nested lists, optional
+        The tree, e.g. `Tree.balanced(3)`, `[-1, 0, 0]` or `[[0, 1], 2]`.
+    weights : {"uniform", "cluster", "full"}
+        Weights of the nodes on a path: all the same, those of a leaf, or those of a row in a leaf,
+        which predict best and blur the words of the nodes.
+    weights_fraction : float
+        Share of the tokens that the weights of a leaf are taken from ("cluster"); taken from the
+        tokens that fit the nodes they would drift to the leaves. 0 does that.
+    aspect_temperature : float or "tied"
+        Temperature of the choice of a node, "tied" to that of the choice of a leaf.
+    max_components : int
+        Most leaves that "auto" comes to.
+    schedule : Schedule, optional
+        Temperatures; by default a grid below the one at which the tree had grown.
+    validation_fraction : float
+        Share of the tokens held out to choose temperature and sweeps; 0 stays at the temperature
+        of the clusters and makes few sweeps.
+    patience : int
+        Generations of splits without improvement before the growth stops.
+    temper_prior : bool or "auto"
+        Temper P(c) while the tree grows; "auto" only if that predicts clearly better.
+    tol, max_iter, over_relax, record_critical, callbacks, precision, n_jobs, random_state, verbose
+        As in `AspectModel`.
+
+    Attributes
+    ----------
+    tree_ : Tree
+    node_components_ : (n_nodes, J)
+        P(y|a) of every node.
+    node_tokens_ : (n_nodes,)
+        Expected number of tokens of every node.
+    labels_ : (I,)
+        Most probable leaf of each training row, as a component 0..K-1.
+    row_weights_ : (I, K)
+        Posterior of the leaves for each training row, at the temperature of the fit.
+    path_weights_ : (I, D)
+        Weights of the nodes on the path of each row's leaf, the leaf last.
+    components_ : (K, J)
+        P(y|c), the mixture of the nodes on the path to leaf c.
+    weights_ : (K,)
+        P(c).
+    temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_, precision_
+        As in `AspectModel`; `trace_` is of the hierarchy, `growth_trace_` of its clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotherm import HierarchicalClustering
+    >>> X = np.kron(np.eye(2, dtype=int), np.full((5, 4), 6)) + 1
+    >>> model = HierarchicalClustering(tree=[0, 1], random_state=0).fit(X)
+    >>> [len(model.tree_.path(c)) for c in range(2)]
+    [2, 2]
+    >>> bool(model.labels_[0] != model.labels_[-1])
+    True
+    """
+
+    # A hierarchy begins at its clusters.
+    start: Start | None = None
+
+    def __init__(
+        self,
+        n_components: int | str = "auto",
+        *,
+        tree: Any = None,
+        weights: str = "uniform",
+        weights_fraction: float = 0.1,
+        aspect_temperature: float | str = 1.0,
+        max_components: int = 512,
+        schedule: Schedule | None = None,
+        validation_fraction: float = 0.1,
+        patience: int = 2,
+        temper_prior: bool | str = "auto",
+        tol: float = 1e-4,
+        max_iter: int = 100,
+        over_relax: bool = False,
+        record_critical: bool = False,
+        callbacks: Sequence[Callback] = (),
+        precision: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.tree = tree
+        self.weights = weights
+        self.weights_fraction = weights_fraction
+        self.aspect_temperature = aspect_temperature
+        self.max_components = max_components
+        self.schedule = schedule
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.temper_prior = temper_prior
+        self.tol = tol
+        self.max_iter = max_iter
+        self.over_relax = over_relax
+        self.record_critical = record_critical
+        self.callbacks = callbacks
+        self.precision = precision
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def transform(self, X: Any) -> Array:
+        """Posterior of the leaves for each row, (I, K), at the temperature of the fit."""
+        check_is_fitted(self)
+        data = Local.place(self._counts(X, reset=False), self._kernels())
+        rows = fold_in(self.model_, self.params_, data, self.temperature_)
+        return np.asarray(data.gather(rows).posterior, np.float64)
+
+    def predict(self, X: Any) -> Array:
+        """Most probable leaf of each row, (I,), as a component; the lowest index on ties."""
+        return np.asarray(self.transform(X).argmax(axis=1))
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Most probable leaf of each training row, (I,)."""
+        labels: Array = self.fit(X, y, sample_weight=sample_weight).labels_
+        return labels
+
+    def node_words(self, n_words: int = 10, *, by: str = "probability") -> list[list[str]]:
+        """Most telling columns of every node.
+
+        Parameters
+        ----------
+        n_words : int
+        by : {"probability", "lift"}
+            Order by P(y|a), or by P(y|a) / p(y) damped for rare columns.
+        """
+        check_is_fitted(self)
+        checks.integer("n_words", n_words, 1)
+        checks.one_of("by", by, ("probability", "lift"))
+        table = self.node_components_
+        if by == "lift":
+            table = table / (self.unigram_ + 1.0 / len(self.unigram_))
+        names = self._column_names()
+        order = np.argsort(-table, axis=1, kind="stable")[:, :n_words]
+        return [[str(names[j]) for j in row] for row in order]
+
+    def word_spread(self, word: Any) -> Array:
+        """Share of the tokens of a word (column name or number) in each node, (n_nodes,).
+
+        Special words gather in one branch; a word of several meanings turns up in several.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        column = column_number(word, names, self.n_features_in_)
+        tokens = self.node_tokens_ * self.node_components_[:, column]
+        total = tokens.sum()
+        return np.asarray(tokens / total if total > 0 else np.zeros_like(tokens))
+
+    def path(self, row: int) -> list[tuple[int, float]]:
+        """Nodes from the root to the leaf of a training row, each with its weight in the row."""
+        check_is_fitted(self)
+        n_rows = len(self.labels_)
+        if isinstance(row, bool) or not hasattr(row, "__index__") or not 0 <= row < n_rows:
+            raise IsothermError(f"row is {row!r}; the model was fitted to rows 0 to {n_rows - 1}")
+        nodes = self.tree_.path(int(self.labels_[row]))
+        weights = self.path_weights_[row, -len(nodes) :].tolist()
+        return list(zip(nodes, weights, strict=True))
+
+    def expand(self, node: int = 0, *, n_words: int = 10) -> dict[str, Any]:
+        """What there is to see at a node, as plain data: words, children, rows below it."""
+        check_is_fitted(self)
+        words = self.node_words(n_words)
+        entry = self._entries(words)[node] if 0 <= node < self.tree_.n_nodes else {}
+        tree = self.tree_
+        children = tree.children(node)
+        below = np.isin(self.labels_, tree.components_below(node))
+        temperature = tree.temperatures[node]
+        return {
+            "node": node,
+            "parent": None if node == 0 else tree.parents[node],
+            "temperature": None if np.isnan(temperature) else temperature,
+            "component": tree.component(node),
+            **entry,
+            "children": [{"node": child, **self._entries(words)[child]} for child in children],
+            "rows": np.flatnonzero(below).tolist(),
+        }
+
+    def to_json(self, n_words: int = 10) -> str:
+        """The whole tree as nested JSON: children, temperatures, words, numbers of rows."""
+        check_is_fitted(self)
+        return json.dumps(self.tree_.to_dict(self._entries(self.node_words(n_words))))
+
+    def to_newick(self, n_words: int = 3) -> str:
+        """The tree in Newick notation, each leaf named by its words."""
+        check_is_fitted(self)
+        words = self.node_words(n_words)
+        return self.tree_.to_newick([" ".join(words[leaf]) for leaf in self.tree_.leaves])
+
+    def _entries(self, words: list[list[str]]) -> list[dict[str, Any]]:
+        """Words, share of the tokens and number of rows of every node."""
+        tree, total = self.tree_, self.node_tokens_.sum()
+        counts = np.bincount(self.labels_, minlength=tree.n_leaves)
+        return [
+            {
+                "words": words[node],
+                "share": float(self.node_tokens_[node] / total),
+                "n_rows": int(counts[list(tree.components_below(node))].sum()),
+            }
+            for node in range(tree.n_nodes)
+        ]
+
+    def _check_parameters(self) -> None:
+        if not self._grows:
+            checks.integer("n_components", self.n_components, 1)
+        checks.integer("max_components", self.max_components, 1)
+        checks.number("validation_fraction", self.validation_fraction, 0.0, 0.9)
+        checks.integer("patience", self.patience, 1)
+        self._check_engine()
+        checks.one_of("weights", self.weights, WEIGHTS)
+        checks.number("weights_fraction", self.weights_fraction, 0.0, 0.9)
+        checks.one_of("temper_prior", self.temper_prior, (True, False, "auto"))
+        Hierarchy((-1,), (0,), aspect_temperature=self.aspect_temperature)
+        if self.tree is None:
+            return
+        K = as_tree(self.tree).n_leaves
+        if not self._grows and self.n_components != K:
+            raise IsothermError(
+                f"n_components={self.n_components} with a tree of {K} leaves; leave n_components "
+                "out, or give the number of leaves"
+            )
+
+    def _fit(self, X: Any, sample_weight: Any) -> None:
+        self._check_parameters()
+        counts = self._counts(X, reset=True)
+        weight = checks.row_weights(sample_weight, counts.row_totals)
+        rng = as_generator(self.random_state)
+        auto = "float64" if counts.nnz * self._n_expected < SMALL_WORK else "float32"
+        self.precision_ = auto if self.precision == "auto" else self.precision
+        seed = int(rng.integers(2**31))
+        plan = self._plan(Hierarchy((-1,), (0,)), counts, weight, seed)
+        clusters = self._clusters(plan, rng)
+        held_out = self.weights == "cluster" and self.weights_fraction > 0
+        tree = clusters.tree
+        model = Hierarchy(
+            tree.parents, tree.leaves, self.weights, self.aspect_temperature, held_out=held_out
+        )
+        run = self._twice(plan, counts, weight, seed) if held_out else plan
+        cooled = self._chosen(model, run, clusters, rng)
+        fit = self._repeated(model, run, clusters, cooled, rng)
+        plain = dataclasses.replace(model, held_out=False)
+        self.tree_ = tree
+        self._set_fitted(plan, dataclasses.replace(fit, model=plain), cooled)
+        self.first_critical_ = clusters.fit.first_critical
+        self.growth_trace_ = clusters.fit.trace
+        self.n_iter_ += clusters.fit.n_sweeps
+        if clusters.interrupted:
+            self.outcome_ = Outcome.INTERRUPTED.value
+
+    @property
+    def _grows(self) -> bool:
+        return isinstance(self.n_components, str) and self.n_components == "auto"
+
+    @property
+    def _n_expected(self) -> int:
+        return MANY if self._grows else int(self.n_components)
+
+    def _schedule(self) -> Schedule:
+        return Fixed(1.0)  # a stand-in: what is tried depends on the clusters
+
+    def _start(self) -> Start:
+        return Noisy()  # a stand-in too
+
+    def _clusters(self, plan: Plan, rng: np.random.Generator) -> Clusters:
+        """Clusters on a tree: grown with it, or put on a given one."""
+        engine = dataclasses.replace(self._engine(Fixed(1.0)), record_critical=False)
+        given = engine, plan.data, plan.heldout, rng, self.temper_prior, self.patience
+        if self.tree is not None:
+            return put_on(as_tree(self.tree), *given)
+        n_components = None if self._grows else int(self.n_components)
+        return grown(n_components, self.max_components, *given)
+
+    def _chosen(
+        self, model: Hierarchy, plan: Plan, clusters: Clusters, rng: np.random.Generator
+    ) -> Fit:
+        """The run whose temperature and sweeps the held-out tokens choose."""
+        schedule = self.schedule
+        if schedule is None:
+            T = clusters.temperature
+            schedule = Fixed(T) if plan.heldout is None else Grid(tuple(T * s for s in SHARES))
+        annealer = dataclasses.replace(self._annealer(plan), schedule=schedule)
+        if plan.heldout is not None:
+            annealer = dataclasses.replace(annealer, check_every=1)
+        elif self.weights == "full":
+            annealer = dataclasses.replace(annealer, max_sweeps=min(self.max_iter, BLIND_SWEEPS))
+        if clusters.interrupted:
+            annealer = dataclasses.replace(
+                annealer, schedule=Fixed(clusters.temperature), max_sweeps=1
+            )
+        begin = self._begin(model, plan.data, clusters)
+        return annealer.run(model, plan.data, rng, heldout=plan.heldout, state=begin)
+
+    def _repeated(
+        self,
+        model: Hierarchy,
+        plan: Plan,
+        clusters: Clusters,
+        cooled: Fit,
+        rng: np.random.Generator,
+    ) -> Fit:
+        """As many sweeps on all counts as were best on those kept, at the chosen temperature."""
+        if plan.data is plan.full:
+            return cooled
+        at = next(r for r in cooled.trace if r.temperature == cooled.temperature)
+        past = not at.converged and at.sweeps < self.max_iter
+        n_sweeps = max(1, at.sweeps - past)
+        if cooled.outcome is Outcome.INTERRUPTED:
+            n_sweeps = 1
+        plain = self._engine(Fixed(cooled.temperature))
+        end = Annealer(
+            plain.schedule, plain.relaxation, tol=self.tol, max_sweeps=n_sweeps, noise=0.0
+        )
+        return end.run(model, plan.full, rng, state=self._begin(model, plan.full, clusters))
+
+    def _begin(self, model: Hierarchy, data: Any, clusters: Clusters) -> Any:
+        table = clusters.table.astype(data.kernels.dtype)
+        return state_of(model, data, model.begun(clusters.weight, table, data.summary.total))
+
+    def _twice(self, plan: Plan, counts: Counts, weight: Array | None, seed: int) -> Plan:
+        """The plan with some tokens of every row in further columns, for the weights alone."""
+        kernels, fraction = self._kernels(), self.weights_fraction
+        full = Local.place(in_two(counts, fraction, seed + 1), kernels, weight=weight)
+        if plan.data is plan.full:
+            return plan._replace(data=full, full=full)
+        kept, _ = hold_out_tokens(counts, self.validation_fraction, seed)
+        data = Local.place(in_two(kept, fraction, seed + 1), kernels, weight=weight)
+        return plan._replace(data=data, full=full)
+
+    def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
+        super()._set_fitted(plan, fit, cooled)
+        rows, params = plan.full.gather(fit.state.rows), fit.state.params
+        self.row_weights_ = np.asarray(rows.posterior, np.float64)
+        self.labels_ = self.row_weights_.argmax(axis=1)
+        self.node_components_ = np.ascontiguousarray(params.word_node.T, dtype=np.float64)
+        self.node_tokens_ = np.asarray(params.tokens, np.float64)
+        if self.weights == "full":
+            own = rows.share[np.arange(len(self.labels_)), self.labels_]
+        else:
+            own = params.share[self.labels_]
+        self.path_weights_ = np.asarray(own, np.float64)

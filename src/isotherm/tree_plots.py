@@ -1,0 +1,190 @@
+"""Figures of hierarchies: a tree with the words of its nodes, and how a word spreads over it.
+
+As in `isotherm.plots`, nothing here shows a window or touches pyplot: every function returns a
+matplotlib Figure.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from isotherm.data.base import Array
+from isotherm.errors import IsothermError
+from isotherm.estimators.hierarchy import HierarchicalClustering
+from isotherm.plots import BLUE, FAINT, INK, check_fitted, new_figure
+from isotherm.tree import Tree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["tree_words", "word_spread"]
+
+# Inches to a leaf, to a level and for the words of the leaves.
+LEAF, LEVEL, MARGIN = 0.24, 2.0, 2.6
+# Area of the mark of a node with all tokens of a word, in square points.
+LARGEST = 900.0
+# Nodes with less than this share of a word are not named.
+NAMED = 0.04
+
+
+class Layout(NamedTuple):
+    """Places of the nodes: `x` (A,) levels, `y` (A,) from the first leaf down."""
+
+    x: Array
+    y: Array
+
+
+def tree_words(
+    model: HierarchicalClustering,
+    *,
+    n_words: int = 4,
+    by: str = "probability",
+    figure: Figure | None = None,
+) -> Figure:
+    """Figure of the tree of a hierarchy, from left to right, with words at every node.
+
+    Parameters
+    ----------
+    model : fitted HierarchicalClustering
+    n_words : int
+        Words at a node.
+    by : {"probability", "lift"}
+        Which words; see `HierarchicalClustering.node_words`.
+    figure : matplotlib Figure, optional
+        Where to draw; a new one that fits the tree by default.
+    """
+    _check(model)
+    words = model.node_words(n_words, by=by)
+    tree = model.tree_
+    layout = _layout(tree)
+    figure = figure or _figure(tree)
+    ax = _axes(figure, tree)
+    _draw_branches(ax, tree, layout)
+    counts = np.bincount(model.labels_, minlength=tree.n_leaves)
+    for node in range(tree.n_nodes):
+        component = tree.component(node)
+        text = " ".join(words[node])
+        if component is None:
+            ax.annotate(
+                text,
+                (layout.x[node], layout.y[node]),
+                (3, 3),
+                textcoords="offset points",
+                color=BLUE,
+                fontsize=7,
+            )
+            continue
+        ax.annotate(
+            f"{text}  ({counts[component]})",
+            (layout.x[node], layout.y[node]),
+            (5, 0),
+            textcoords="offset points",
+            va="center",
+            color=INK,
+            fontsize=7,
+        )
+    ax.plot(layout.x, layout.y, "o", color=BLUE, markersize=3)
+    ax.set_title(f"{tree.n_leaves} leaves, rows of each in brackets", fontsize=9, loc="left")
+    return figure
+
+
+def word_spread(
+    model: HierarchicalClustering,
+    word: Any,
+    *,
+    n_words: int = 3,
+    figure: Figure | None = None,
+) -> Figure:
+    """Figure of how the tokens of a word spread over the tree (Hofmann & Puzicha 1998, Fig. 10).
+
+    The area of a mark is the share of the word's tokens in the node; nodes with a good share are
+    named by their own words.
+
+    Parameters
+    ----------
+    model : fitted HierarchicalClustering
+    word : str or int
+        Name or number of a column.
+    n_words : int
+        Words that name a node.
+    figure : matplotlib Figure, optional
+    """
+    _check(model)
+    share, tree = model.word_spread(word), model.tree_
+    words, layout = model.node_words(n_words, by="lift"), _layout(tree)
+    figure = figure or _figure(tree)
+    ax = _axes(figure, tree)
+    _draw_branches(ax, tree, layout)
+    ax.scatter(
+        layout.x, layout.y, s=4 + LARGEST * share, color=BLUE, alpha=0.6, linewidths=0, zorder=3
+    )
+    for node in np.flatnonzero(share >= NAMED):
+        leaf = tree.component(int(node)) is not None
+        radius = np.sqrt((4 + LARGEST * share[node]) / np.pi)
+        ax.annotate(
+            f"{share[node]:.0%}  {' '.join(words[node])}",
+            (layout.x[node], layout.y[node]),
+            (radius + 2, 0) if leaf else (radius + 1, 2),
+            textcoords="offset points",
+            va="center" if leaf else "bottom",
+            color=INK,
+            fontsize=7,
+            zorder=4,
+        )
+    ax.set_title(f"tokens of {word!s}, by node", fontsize=9, loc="left")
+    return figure
+
+
+def _check(model: Any) -> None:
+    if not isinstance(model, HierarchicalClustering):
+        raise IsothermError(
+            f"{type(model).__name__} has no tree of nodes; give a fitted HierarchicalClustering"
+        )
+    check_fitted(model)
+
+
+def _layout(tree: Tree) -> Layout:
+    """Leaves one below the other as a walk meets them, inner nodes half-way their children."""
+    y = np.zeros(tree.n_nodes)
+    stack, met = [0], 0
+    while stack:
+        node = stack.pop()
+        if tree.component(node) is not None:
+            y[node], met = -met, met + 1
+        stack.extend(reversed(tree.children(node)))
+    for node in range(tree.n_nodes - 1, -1, -1):
+        children = tree.children(node)
+        if children:
+            y[node] = (y[children[0]] + y[children[-1]]) / 2
+    return Layout(np.array([tree.level(node) for node in range(tree.n_nodes)], float), y)
+
+
+def _figure(tree: Tree) -> Figure:
+    size = (LEVEL * max(1, tree.depth - 1) + MARGIN, LEAF * tree.n_leaves + 0.7)
+    return new_figure(size)
+
+
+def _axes(figure: Figure, tree: Tree) -> Axes:
+    ax = figure.subplots()
+    levels = max(1, tree.depth - 1)
+    ax.set_xlim(-0.05, levels + MARGIN / LEVEL)
+    ax.set_ylim(-tree.n_leaves + 0.3, 0.9)
+    ax.set_axis_off()
+    return ax
+
+
+def _draw_branches(ax: Axes, tree: Tree, layout: Layout) -> None:
+    for node, parent in enumerate(tree.parents):
+        if parent >= 0:
+            # The words of the parent stand on the long part, before the branches part.
+            x, middle = layout.x[parent], layout.x[parent] + 0.92
+            ax.plot(
+                [x, middle, middle, layout.x[node]],
+                [layout.y[parent], layout.y[parent], layout.y[node], layout.y[node]],
+                color=FAINT,
+                linewidth=1,
+                zorder=1,
+            )
