@@ -18,6 +18,18 @@ def test_what_is_written_is_read(ending: str, tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
 
 
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [("a.tif", "float64"), ("a.tiff", "uint16"), ("a.TIF", "float32"), ("a.png", "uint16")],
+)
+def test_pixels_keep_their_depth(name: str, dtype: str, tmp_path: Path) -> None:
+    pixels = np.random.default_rng(0).uniform(0, 60000, (20, 30)).astype(dtype)
+    path = files.write_image(tmp_path / name, pixels)
+    read = files.read_image(path)
+    assert read.dtype == dtype
+    np.testing.assert_array_equal(read, pixels)
+
+
 def test_a_write_that_fails_leaves_the_old_picture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,10 +64,11 @@ def test_what_is_no_picture_is_refused(tmp_path: Path) -> None:
         files.read_image(tmp_path / "none.png")
     with pytest.raises(IsothermError, match="is not a file"):
         files.read_image(tmp_path)
-    text = tmp_path / "text.png"
-    text.write_text("hello")
-    with pytest.raises(IsothermError, match=r"text\.png cannot be read as a picture"):
-        files.read_image(text)
+    for name in ("text.png", "text.tif"):
+        text = tmp_path / name
+        text.write_text("hello")
+        with pytest.raises(IsothermError, match=rf"{name} cannot be read as a picture"):
+            files.read_image(text)
 
 
 def test_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,8 +22,7 @@ def read_image(path: str | os.PathLike[str]) -> Array:
     if not given.is_file():
         raise IsothermError(f"{given} is not a file; give the path of a picture")
     try:
-        # From memory: a reader that gives up would leave the file open.
-        return np.asarray(_skimage_io().imread(io.BytesIO(given.read_bytes())))
+        return np.asarray(_skimage_io().imread(_source(given)))
     except IsothermError:
         raise
     # Readers of pictures raise whatever they like.
@@ -32,6 +31,15 @@ def read_image(path: str | os.PathLike[str]) -> Array:
         raise IsothermError(
             f"{given} cannot be read as a picture ({reason}); give a PNG, JPEG or TIFF file"
         ) from error
+
+
+def _source(path: Path) -> str | io.BytesIO:
+    """What to read from: memory, since a reader that gives up would leave the file open.
+
+    Only TIFF goes by its name, which leads to a reader that knows pixels of any depth.
+    """
+    is_tiff = path.suffix.lower() in (".tif", ".tiff")
+    return str(path) if is_tiff else io.BytesIO(path.read_bytes())
 
 
 def write_image(path: str | os.PathLike[str], pixels: Array) -> Path:
