@@ -128,15 +128,21 @@ def test_twenty_sweeps_from_the_soft_start(data: Local) -> None:
     assert energies[-1] == pytest.approx(-26.0834124160, abs=TEN)
 
 
+@pytest.mark.parametrize("temper_prior", [False, True])
 @pytest.mark.parametrize("temperature", [0.7, 1.0, 2.0])
-def test_the_energy_is_the_objective_after_the_e_step(data: Local, temperature: float) -> None:
-    model = TwoSided(2)
+def test_the_energy_is_the_objective_after_the_e_step(
+    data: Local, temperature: float, temper_prior: bool
+) -> None:
+    model = TwoSided(2, 2, temper_prior)
     begin = state(model, data, *soft_start())
     after, energy = sweep(model, data, begin, temperature)
-    params, rows = begin.params, after.rows[0].posterior
+    params, rows, columns = begin.params, after.rows[0].posterior, soft_start()[1]
     # The rows' prior is that of the parameters, not yet the mean of the new posterior.
     spare = temperature * xlogy(rows, params.weight / rows.mean(axis=0)).sum()
-    value = objective(rows, params.column_posterior, params.association, temperature) + spare
+    value = objective(rows, columns, params.association, temperature) + spare
+    if temper_prior:  # log pi and log rho count once, not T times
+        priors = xlogy(rows, params.weight).sum() + xlogy(columns, columns.mean(axis=0)).sum()
+        value += (1.0 - temperature) * priors
     assert energy == pytest.approx(-value, rel=1e-12)
 
 
@@ -231,6 +237,10 @@ def test_rows_have_a_critical_temperature_while_columns_stay_put() -> None:
     compressed = place(TABLE @ np.where(TABLE.sum(axis=0)[:, None] > 0, columns, 0))
     (found,) = critical_temperatures(model, DATA, now, 1.0)
     assert found == pytest.approx(first_critical(Cluster(2), compressed), rel=1e-9)
+    twice = place(TABLE, weight=np.full(len(TABLE), 2.0))
+    heavy = state(model, twice, np.ones((len(TABLE), 1)), columns, np.full(len(TABLE), 2.0))
+    # Copies of rows add curvature and counts alike.
+    assert critical_temperatures(model, twice, heavy, 1.0) == pytest.approx(found, rel=1e-9)
 
 
 def test_there_is_no_first_critical_temperature() -> None:
