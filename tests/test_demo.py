@@ -25,12 +25,16 @@ def corpus() -> Docstrings:
 def test_demonstration_prints_topics_and_writes_a_report(
     corpus: Docstrings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    model = demo.demonstrate(corpus, tmp_path / "out", n_topics=4, seed=1)
+    model = demo.demonstrate(corpus, tmp_path / "out", most_topics=4, seed=1)
     said = capsys.readouterr()
     page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     assert len(model.weights_) == 4
     assert " ".join(model.top_words(8)[0]) in said.out
     assert said.out.count("->") == 1
+    assert said.out.count("=>") == 1
+    assert "How many topics?" in said.out
+    assert "the most allowed" in said.out
+    assert "How many topics, and how they came apart" in page
     assert "First critical temperature" in said.out
     assert "(NMI)" in said.out
     assert (tmp_path / "out" / "index.html").as_uri() in said.out
@@ -47,14 +51,14 @@ def test_command_line_reaches_the_demonstration(
 ) -> None:
     seen: list[object] = []
 
-    def spy(corpus: Docstrings, out: Path, *, n_topics: int, seed: int) -> None:
-        seen.append((corpus, out, n_topics, seed))
+    def spy(corpus: Docstrings, out: Path, *, most_topics: int, seed: int) -> None:
+        seen.append((corpus, out, most_topics, seed))
 
     monkeypatch.setattr(demo, "load_docstrings", lambda: corpus)
     monkeypatch.setattr(demo, "demonstrate", spy)
     assert demo.main(["--out", str(tmp_path), "--topics", "5", "--seed", "3"]) == 0
     assert demo.main([]) == 0
-    assert seen == [(corpus, tmp_path, 5, 3), (corpus, Path("demo-report"), demo.N_TOPICS, 0)]
+    assert seen == [(corpus, tmp_path, 5, 3), (corpus, Path("demo-report"), demo.MOST_TOPICS, 0)]
 
 
 @pytest.mark.parametrize("topics", ["1", "-3", "many", "2.5"])

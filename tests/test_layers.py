@@ -20,6 +20,7 @@ LAYERS = (
     ("anneal",),
     (
         *("estimators", "evaluate", "datasets", "plots", "map_plots", "report", "_page", "io"),
+        *("_tree_page", "growth_plots"),
         *("bicluster_plots", "images", "maps", "pairs", "retrieval", "tree_plots"),
     ),
     ("", "__main__", "demo", "cli", "viewer"),
@@ -28,7 +29,7 @@ LAYERS = (
 # Package from outside -> the only places that may import it.
 ONLY_IN = {
     "dask": ("data.remote",),
-    "matplotlib": ("plots", "map_plots", "bicluster_plots", "tree_plots"),
+    "matplotlib": ("plots", "map_plots", "bicluster_plots", "tree_plots", "growth_plots"),
     "narwhals": ("data.frames",),
     "numba": ("kernels",),
     "pandas": (),

@@ -61,6 +61,14 @@ small { color: var(--soft); }
 .rows p { margin: 0; font-size: .87rem; color: var(--soft); overflow: hidden;
   display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2;
   overflow-wrap: anywhere; }
+.tree, .tree ul { list-style: none; margin: 0; padding: 0 0 0 1.1rem; }
+.tree { padding: .6rem 0 0; }
+.tree details { margin: 0; }
+.tree summary { color: var(--ink); }
+.tree li { margin: .15rem 0; overflow-wrap: anywhere; }
+.tree .leaf { padding-left: 1.05rem; }
+.tree a { color: var(--accent); text-decoration: none; }
+.tree a:hover { text-decoration: underline; }
 .legend { list-style: none; display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; margin: 0 0 .4rem;
   padding: 0; font-size: .87rem; }
 .legend i { display: inline-block; width: .75rem; height: .75rem; border-radius: 3px;

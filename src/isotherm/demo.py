@@ -13,17 +13,15 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from isotherm import AspectModel, Exponential, load_docstrings, map_corpus
+from isotherm import AspectModel, load_docstrings, map_corpus
 from isotherm.data.base import Array
 from isotherm.datasets.docstrings import Docstrings
 from isotherm.report import Shares, label_shares, write_report
 
 TITLE = "What Python's docstrings are about"
-N_TOPICS = 28
-# From just above the first critical temperature, in small steps, with more sweeps at each: slower
-# than the default, but the transitions show.
-SLOWLY = Exponential(rate=0.98, end=1.0, margin=1.02)
-FINE = 1e-6
+# Docstrings repeat themselves so much that held-out words would support hundreds of topics: more
+# than a page can show.
+MOST_TOPICS = 40
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,18 +31,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--out", type=Path, default=Path("demo-report"), help="folder of the report (%(default)s)"
     )
     parser.add_argument(
-        "--topics", type=_at_least_two, default=N_TOPICS, help="number of topics (%(default)s)"
+        "--topics", type=_at_least_two, default=MOST_TOPICS, help="most topics (%(default)s)"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the fit (%(default)s)")
     options = parser.parse_args(arguments)
     _say("Reading the docstrings of the standard library, numpy, scipy and scikit-learn ...")
     corpus = load_docstrings()
-    demonstrate(corpus, options.out, n_topics=options.topics, seed=options.seed)
+    demonstrate(corpus, options.out, most_topics=options.topics, seed=options.seed)
     return 0
 
 
 def demonstrate(
-    corpus: Docstrings, out: Path, *, n_topics: int = N_TOPICS, seed: int = 0
+    corpus: Docstrings, out: Path, *, most_topics: int = MOST_TOPICS, seed: int = 0
 ) -> AspectModel:
     """The model fitted to the corpus; prints what came out and writes the report.
 
@@ -54,16 +52,18 @@ def demonstrate(
     ----------
     corpus : Docstrings
     out : path of a folder
-    n_topics : int
+    most_topics : int
+        The number of topics is found, up to this.
     seed : int
     """
     counts = corpus.counts
     _say(f"{counts.n_rows:,} documents, {counts.n_columns:,} words, {counts.total:,.0f} tokens")
     begin = time.perf_counter()
-    model = AspectModel(
-        n_topics, schedule=SLOWLY, tol=FINE, patience=3, random_state=seed, verbose=True
-    ).fit(counts)
-    _say(f"Fitted {n_topics} topics in {time.perf_counter() - begin:.1f} s\n")
+    model = AspectModel("auto", max_components=most_topics, random_state=seed, verbose=True).fit(
+        counts
+    )
+    _say(f"Grew {model.n_components_} topics in {time.perf_counter() - begin:.1f} s\n")
+    _say(number_table(model) + "\n")
     _say(path_table(model) + "\n")
     shares = label_shares(model.row_weights_, counts.row_totals, corpus.labels)
     _say(topic_table(model, shares) + "\n")
@@ -89,6 +89,17 @@ def demonstrate(
     found.map.save(out / "map.npz")
     _say(f"\nWrote {page}; open it in a browser:\n  {page.resolve().as_uri()}")
     return model
+
+
+def number_table(model: AspectModel) -> str:
+    """How many topics: a line per number that the run came through; an arrow marks the chosen."""
+    lines = ["How many topics?", "     topics  held-out perplexity"]
+    for step in model.path_:
+        mark = "=>" if step.n_components == model.n_components_ else "  "
+        lines.append(f"  {mark} {step.n_components:6d}  {step.heldout:19.1f}")
+    if model.n_components_ >= model.max_components:
+        lines.append("  the most allowed: more would predict held-out words still better")
+    return "\n".join(lines)
 
 
 def path_table(model: AspectModel) -> str:

@@ -110,7 +110,7 @@ def annealing_path(source: Source, *, figure: Figure | None = None) -> Figure:
     for ax, (name, draw) in zip(axes, panels.items(), strict=True):
         draw(ax, path, name)
         _mark_temperatures(ax, path)
-        _style(ax)
+        style(ax)
         ax.set_title(name, loc="left", fontsize=10, color=INK)
     _name_marks(axes[0] if scored else axes[-1], path, falling=scored)
     _temperature_axis(axes[-1], path)
@@ -359,12 +359,13 @@ def _word_bars(ax: Axes, words: Sequence[str], values: Array) -> None:
     ax.set_yticks(places, words, parse_math=False)
     ax.invert_yaxis()
     ax.xaxis.set_major_locator(_ticker().MaxNLocator(3))
-    _style(ax)
+    style(ax)
     ax.grid(visible=False)
     ax.tick_params(left=False)
 
 
-def _style(ax: Axes) -> None:
+def style(ax: Axes) -> None:
+    """The look that all figures share."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(FAINT)
     ax.tick_params(which="both", color=FAINT, labelcolor=INK, labelsize=9)

@@ -13,6 +13,7 @@ import numpy as np
 
 from isotherm import map_plots, plots
 from isotherm._page import STYLE
+from isotherm._tree_page import tree_section
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
@@ -190,6 +191,7 @@ def _page(model: CountEstimator, title: str, content: Content) -> str:
         _figures(content.figures),
         f"<section><h2>How to read this page</h2><p>{escape(' '.join(HOW_TO_READ))}</p></section>",
         _map_section(content.corpus_map),
+        tree_section(model, COLOURS),
         _path_section(model),
         _topics(model, content),
         "</main></body></html>",

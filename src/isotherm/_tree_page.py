@@ -1,0 +1,50 @@
+"""The tree of a growing run as part of a page: branches that open without any script."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from isotherm import growth_plots, plots
+from isotherm.tree import Tree
+
+# Branches this many levels from the root are open at first.
+OPEN = 3
+
+
+def tree_section(model: Any, colours: dict[str, str]) -> str:
+    """The section of a page on how many components there are and how they came apart."""
+    if not hasattr(model, "path_"):
+        return ""
+    words = growth_plots.split_words(model)
+    weights, _ = growth_plots.node_distributions(model)
+    said = (
+        "The model began with one topic; topics split at their critical temperatures as it was "
+        "cooled. A branch shows the words that set it apart from the branch above it."
+    )
+    figure = plots.as_svg(growth_plots.how_many(model), colours) if _scored(model) else ""
+    drawing = f"<figure>{figure}</figure>" if figure else ""
+    branches = _branch(model.tree_, 0, words, weights)
+    return (
+        f"<section><h2>How many topics, and how they came apart</h2><p>{escape(said)}</p>"
+        f'{drawing}<ul class="tree">{branches}</ul></section>'
+    )
+
+
+def _scored(model: Any) -> bool:
+    return all(step.heldout == step.heldout for step in model.path_)
+
+
+def _branch(tree: Tree, node: int, words: list[list[str]], weights: Any) -> str:
+    share = f"<small>{100 * weights[node]:.1f} %</small>"
+    said = escape(" ".join(words[node]))
+    component = tree.component(node)
+    if component is not None:
+        return f'<li class="leaf"><a href="#topic-{component}">{said}</a> {share}</li>'
+    below = "".join(_branch(tree, child, words, weights) for child in tree.children(node))
+    opened = " open" if tree.level(node) < OPEN else ""
+    temperature = tree.temperatures[node]
+    return (
+        f"<li><details{opened}><summary>{said} {share} "
+        f"<small>split at T = {temperature:.4g}</small></summary><ul>{below}</ul></details></li>"
+    )

@@ -1,0 +1,102 @@
+"""How many components, and what each split is about: figures and the part of the page."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from isotherm import AspectModel, Counts, Exponential, IsothermError
+from isotherm.growth_plots import how_many, node_distributions, split_words
+from isotherm.report import write_report
+from models.planted import mixture_of_unigrams
+
+PLANTED = mixture_of_unigrams((80, 60), 3, (40, 80), 0.1, seed=2)
+NAMES = [f"w{j}" for j in range(60)]
+NAMES[int(PLANTED.table[:, 0].argmax())] = "<img src=x onerror=alert(1)>"
+COUNTS = Counts(PLANTED.counts, column_names=NAMES)
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    return AspectModel("auto", random_state=0).fit(COUNTS)
+
+
+def test_curve_shows_every_number_and_marks_the_chosen_one(model: Any) -> None:
+    figure = how_many(model)
+    ax = figure.axes[0]
+    line = ax.lines[0]
+    assert line.get_xdata().tolist() == [step.n_components for step in model.path_]
+    assert line.get_ydata().tolist() == [step.heldout for step in model.path_]
+    assert [text.get_text() for text in ax.texts] == ["3 chosen"]
+    assert list(ax.lines[1].get_xdata()) == [3, 3]
+    assert ax.get_xlabel() == "number of components"
+    assert ax.get_title(loc="left") == "held-out perplexity"
+
+
+def test_curve_is_drawn_into_a_given_figure(model: Any) -> None:
+    from matplotlib.figure import Figure
+
+    given = Figure()
+    assert how_many(model, figure=given) is given
+    assert len(given.axes) == 1
+
+
+def test_nodes_are_means_of_what_is_below_them(model: Any) -> None:
+    weights, tables = node_distributions(model)
+    tree = model.tree_
+    assert tables.shape == (tree.n_nodes, 60)
+    assert tables[0] == pytest.approx(model.weights_ @ model.components_)
+    assert weights[0] == pytest.approx(1.0)
+    for k, leaf in enumerate(tree.leaves):
+        assert tables[leaf] == pytest.approx(model.components_[k])
+    for node in range(tree.n_nodes):
+        children = list(tree.children(node))
+        if children:
+            assert weights[node] == pytest.approx(weights[children].sum())
+
+
+def test_words_of_a_split_set_it_apart_from_the_branch_above(model: Any) -> None:
+    words = split_words(model, 4)
+    _, tables = node_distributions(model)
+    assert [len(list_) for list_ in words] == [4] * model.tree_.n_nodes
+    assert words[0][0] == NAMES[int(np.argmax(tables[0]))]
+    for node, parent in enumerate(model.tree_.parents):
+        if parent >= 0:
+            j = NAMES.index(words[node][0])
+            assert tables[node][j] > tables[parent][j]
+
+
+def test_page_has_the_curve_and_the_tree_and_escapes_words(model: Any, tmp_path: Path) -> None:
+    page = write_report(model, tmp_path / "page.html", counts=COUNTS).read_text(encoding="utf-8")
+    assert "How many topics, and how they came apart" in page
+    assert page.count('<li class="leaf">') == 3
+    for k in range(3):
+        assert f'<a href="#topic-{k}">' in page
+        assert f'id="topic-{k}"' in page
+    assert f"split at T = {model.tree_.temperatures[0]:.4g}" in page
+    assert "<img" not in page
+    assert "&lt;img src=x" in page
+
+
+def test_page_without_held_out_data_has_the_tree_alone(tmp_path: Path) -> None:
+    grown = AspectModel(
+        "auto",
+        max_components=2,
+        schedule=Exponential(0.8, end=1.3, margin=1.0),
+        validation_fraction=0.0,
+    ).fit(COUNTS)
+    with pytest.raises(IsothermError, match="nothing was held out"):
+        how_many(grown)
+    page = write_report(grown, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count('<li class="leaf">') == 2
+    assert "number of components" not in page
+
+
+def test_a_given_number_has_neither(tmp_path: Path) -> None:
+    fixed = AspectModel(2, max_iter=3, random_state=0).fit(COUNTS)
+    for function in (how_many, split_words, node_distributions):
+        with pytest.raises(IsothermError, match="only one that grew"):
+            function(fixed)
+    page = write_report(fixed, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "how they came apart" not in page
