@@ -324,3 +324,23 @@ def test_every_sharding_gives_the_same_start() -> None:
     ]
     for fit in fits[1:]:
         assert_allclose(fit.state.params.association, fits[0].state.params.association, rtol=1e-8)
+
+
+def test_the_start_does_not_tell_weights_from_copies() -> None:
+    from isotherm.data.local import Local
+    from isotherm.kernels.cpu import Cpu
+    from isotherm.models.two_sided import TwoSided
+
+    weight = np.where(ROWS == 0, 3.0, 1.0)
+    copies = np.repeat(np.arange(60), weight.astype(int))
+    model = TwoSided(3, 4, True)
+    # Before any two-sided sweep, which would hide how the start was put together.
+    heavy, twice = (
+        OneSidedFits()._begun(model, data, 0.3, np.random.default_rng(0)).params
+        for data in (
+            Local.place(Counts(X), Cpu("float64"), weight=weight),
+            Local.place(Counts(X[copies]), Cpu("float64")),
+        )
+    )
+    assert_allclose(heavy.association, twice.association, rtol=1e-9)
+    assert_allclose(heavy.weight, twice.weight, rtol=1e-9)
