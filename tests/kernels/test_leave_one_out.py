@@ -312,3 +312,15 @@ def test_nothing_to_leave_out_is_the_plain_posterior(kernels: Kernels, tolerance
     logs = (beta * np.log(p_column)).astype(kernels.dtype)
     plain = kernels.row(block, logs, np.log([1 / 3, 2 / 3])).posterior
     assert start.posterior == pytest.approx(plain, abs=tolerance)
+
+
+@pytest.mark.parametrize(("kernels", "tolerance"), BACKENDS)
+def test_row_shuns_a_cluster_that_owes_it_a_column(kernels: Kernels, tolerance: float) -> None:
+    # Without pseudo-counts nothing of column 0 is left in cluster 0 when row 0 is out.
+    last = np.array([[1.0, 0.0], [0.0, 1.0], [0.9, 0.1]])
+    matrix = np.array([[1, 1], [1, 1], [0, 3]])
+    block = kernels.prepare(block_of(matrix))
+    new = kernels.row_loo(
+        block, matrix.T @ last, last.sum(axis=0), last.astype(kernels.dtype), np.zeros(2), 1.0
+    )
+    assert new.posterior[0] == pytest.approx([0.0, 1.0], abs=tolerance)

@@ -279,6 +279,8 @@ def test_new_rows_are_folded_in_by_the_plain_model(model: Any) -> None:
 
 def test_first_critical_temperature_is_that_of_the_plain_model() -> None:
     placed = place(COUNTS)
+    assert AspectLeaveOneOut(2, temper_prior=True).hot() == Aspect(1, temper_prior=True)
+    assert ClusterLeaveOneOut(2, 3.0).hot() == Cluster(1, 6.0)
     assert first_critical(AspectLeaveOneOut(2), placed) == first_critical(Aspect(2), placed)
     assert first_critical(ClusterLeaveOneOut(2, 3.0), placed) == first_critical(
         Cluster(2, 3.0), placed
