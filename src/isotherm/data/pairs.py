@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -161,7 +161,7 @@ def _lines(path: Path) -> Iterator[_Line]:
         )
     delimiter = DELIMITERS[kind]
     # A quotation mark between tabs is a character like any other.
-    quoting = csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE
     opener: Any = gzip.open if zipped else open
     try:
         with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
