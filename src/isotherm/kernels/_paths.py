@@ -132,6 +132,15 @@ def _numbered(lo, hi, rows):
 
 
 @njit(nogil=True, cache=True)
+def _copied(back, lo, hi, out):
+    """`out[lo + y] = back[y]` for rows lo..hi."""
+    for y in range(hi - lo):
+        row, j = np.uint64(y), np.uint64(lo + y)
+        for a in range(np.uint64(back.shape[1])):
+            out[j, a] = back[row, a]
+
+
+@njit(nogil=True, cache=True)
 def mixed(nodes, paths, first, share, out, lo, hi):
     """Mixtures of the nodes (J, A) along paths: rows lo..hi of `out` (J, K)."""
     g = np.empty((nodes.shape[1], LANES), nodes.dtype)
@@ -143,7 +152,7 @@ def mixed(nodes, paths, first, share, out, lo, hi):
         turn(nodes, rows, g)
         mixtures(g, paths, first, share, m)
         turn_back(m, back)
-        out[start:stop] = back[: stop - start]
+        _copied(back, start, stop, out)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
@@ -165,9 +174,14 @@ def dealt(heavy, places, ratio, g, t):
 
     c is the leaf of p; the places of a node come in fours, of which the last may weigh nothing.
     """
-    starts, leaf = places[0], places[1]
+    starts, leaf, _, real = places
     for a in range(len(starts) - 1):
         p, last = starts[a], starts[a + 1] - 4
+        if p == last and not real[p + 1]:
+            c0, s0 = leaf[p], heavy[p]
+            for y in range(LANES):
+                t[a, y] = s0 * ratio[c0, y] * g[a, y]
+            continue
         c0, c1, c2, c3 = leaf[last], leaf[last + 1], leaf[last + 2], leaf[last + 3]
         s0, s1, s2, s3 = heavy[last], heavy[last + 1], heavy[last + 2], heavy[last + 3]
         for y in range(LANES):
@@ -214,13 +228,14 @@ def unmixed(nodes, sums, paths, first, places, share, out, found, lo, hi):
         _numbered(start, stop, rows)
         turn(nodes, rows, g)
         turn(sums, rows, s)
-        s[:, stop - start :] = zero
+        if stop - start < LANES:
+            s[:, stop - start :] = zero
         mixtures(g, paths, first, share, m)
         hidden = _divided(s, m, ratio)
         dealt(heavy, places, ratio, g, t)
         collected(g, paths, first, ratio, part)
         turn_back(t, back)
-        out[start:stop] = back[: stop - start]
+        _copied(back, start, stop, out)
         if hidden:
             for y in range(stop - start):
                 for c in range(K):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 Run = Callable[[Callable[[int, int], Any], Array], list[Any]]
 
 # Numbers of a table that make a piece, and the most pieces whose sums are added up.
-PIECE = 1 << 15
+PIECE = 1 << 18
 MOST_PIECES = 32
 # Multiply-adds of the smallest piece of rows that is worth sums of its own.
 WORTH = 1 << 22
@@ -105,12 +106,18 @@ def path_sums(
 
 
 def _layout(paths: Array, n_nodes: int) -> tuple[Array, Array, tuple[Array, ...]]:
+    return _layout_of(paths.astype(np.int64).tobytes(), paths.shape[1], n_nodes)
+
+
+@lru_cache(maxsize=16)
+def _layout_of(content: bytes, depth: int, n_nodes: int) -> tuple[Array, Array, tuple[Array, ...]]:
     """Paths (K, 4n) and where they begin (K,), and the places of each node, in fours.
 
     Places: where those of node a begin (A + 1,), and of all in order leaf, level and whether it is
     one (P,). Unsigned, because a compiled loop looks twice at an index that might be negative.
     """
-    paths = np.pad(paths, ((0, 0), (-paths.shape[1] % 4, 0)), constant_values=-1)
+    given = np.frombuffer(content, np.int64).reshape(-1, depth)
+    paths = np.pad(given, ((0, 0), (-depth % 4, 0)), constant_values=-1)
     leaf, level = np.nonzero(paths >= 0)
     node = paths[leaf, level]
     order = np.argsort(node, kind="stable")
