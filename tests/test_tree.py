@@ -126,6 +126,9 @@ def test_close_splits_are_contracted() -> None:
     assert tree.leaves == (3, 6, 4, 5, 7)
     assert tree.temperatures[:3] == (40.0, 20.0, 10.0)
     assert TREE.contracted(0.04 - 1e-9) == TREE
+    # Relative to the parent: 20 of 40 is half, not once the child.
+    assert TREE.contracted(0.51).n_nodes == 7
+    assert TREE.contracted(0.5).n_nodes == 8
     assert Tree.balanced(3).contracted(0.9) == Tree.balanced(3)
 
 

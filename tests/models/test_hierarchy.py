@@ -318,6 +318,16 @@ def test_folding_in_repeats_the_training_rows() -> None:
         assert found[keep] == pytest.approx(fit.state.rows[0].posterior[keep], abs=1e-3)
 
 
+def test_new_rows_get_weights_of_their_own_in_one_sweep() -> None:
+    model = on(UNEVEN, "full")
+    state, _ = sweeps(model, DATA, start(model), 3.0, 5)
+    begun = state_of(model, DATA, state.params)
+    once = sweep(model, DATA, begun, 3.0)[0].rows[0]
+    assert same(fold_in(model, state.params, DATA, 3.0)[0], once)
+    assert same(fold_in(model, state.params, DATA, 3.0, max_sweeps=1)[0], once)
+    assert not same(fold_in(model, state.params, DATA, 3.0, max_sweeps=5)[0], once, 1e-3)
+
+
 # Critical temperatures -----------------------------------------------------------------------
 
 
