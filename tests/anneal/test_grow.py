@@ -243,6 +243,16 @@ def test_more_components_must_be_worth_it() -> None:
     assert fit.model.n_components == 1
 
 
+def test_with_few_held_out_tokens_components_must_be_worth_more() -> None:
+    growth = Growth(gain=0.003, nats=8.0)
+    assert growth.needed(1e6) == 0.003
+    assert growth.needed(400.0) == pytest.approx(0.0198, abs=1e-4)
+    planted, _ = planted_tree(2, 2, 25, seed=5)
+    for nats, K in ((0.0, 6), (8.0, 4), (1e4, 1)):
+        fit, _ = grown(Cluster(1), planted.counts, nats=nats)
+        assert fit.model.n_components == K
+
+
 def test_without_held_out_data_the_last_state_is_kept() -> None:
     planted, _ = planted_tree(2, 2, 80, seed=3)
     data = place(planted.counts, Cpu("float64"))
@@ -273,6 +283,7 @@ def test_runs_that_do_not_grow_have_no_tree() -> None:
         ({"merged": 1.5}, "merged is 1.5"),
         ({"resolved": -0.1}, "resolved -0.1"),
         ({"gain": 1.0}, "gain is 1.0"),
+        ({"nats": -1.0}, "nats -1"),
         ({"careful": 0}, "careful is 0"),
     ],
 )

@@ -132,7 +132,8 @@ class Annealer:
         -------
         Fit
         """
-        watch = _Best(data, heldout, 0.0 if self.growth is None else self.growth.gain)
+        gain = self.growth.needed(heldout.size) if self.growth and heldout else 0.0
+        watch = _Best(data, heldout, gain)
         for callback in self.callbacks:
             callback.on_begin()
         try:

@@ -8,6 +8,7 @@ so a split is two halves of a column and a merge is the sum of two: no model is 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -45,7 +46,10 @@ class Growth:
     min_size : float
         A component that holds less than this many rows joins its other half again.
     gain : float
-        More components are better only if they lower the held-out score by this share of it.
+        More components are better only if they lower the held-out score by this share of it,
+    nats : float
+        and if that is worth this many nats over all held-out tokens: with few of them, chance is
+        worth more than a component.
     careful : int
         Fewer components than this settle more closely, in proportion to their number: what comes
         later inherits from them, and they cost little.
@@ -57,7 +61,12 @@ class Growth:
     merged: float = 0.01
     min_size: float = 2.0
     gain: float = 3e-3
+    nats: float = 8.0
     careful: int = 64
+
+    def needed(self, n_tokens: float) -> float:
+        """Share by which more components must lower a score over so many held-out tokens."""
+        return max(self.gain, 1.0 - math.exp(-self.nats / max(n_tokens, 1.0)))
 
     def closeness(self, n_components: int) -> float:
         """Factor on the tolerance with so many components."""
@@ -79,9 +88,10 @@ class Growth:
                 f"merged is {self.merged} and resolved {self.resolved}; both are total variations "
                 "of distributions, between 0 and 1"
             )
-        if not 0 <= self.gain < 1:
+        if not (0 <= self.gain < 1 and self.nats >= 0):
             raise IsothermError(
-                f"gain is {self.gain}; it is a share of the held-out score, at least 0 and below 1"
+                f"gain is {self.gain} and nats {self.nats}; the first is a share of the held-out "
+                "score, at least 0 and below 1, the second is at least 0"
             )
 
 

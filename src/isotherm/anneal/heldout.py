@@ -26,6 +26,11 @@ SMOOTHING = 1e-3
 class Heldout(Protocol):
     """A held-out score."""
 
+    @property
+    def size(self) -> float:
+        """Number of held-out tokens: how much a difference of scores means."""
+        ...
+
     def score(self, model: Any, state: State, data: Data, temperature: float) -> float:
         """Score of a state fitted to `data`; lower is better."""
         ...
@@ -66,6 +71,11 @@ class HeldoutTokens:
     held: Data
     smoothing: float = SMOOTHING
 
+    @property
+    def size(self) -> float:
+        """Number of held-out tokens."""
+        return float(self.held.summary.total)
+
     def score(self, model: CountModel, state: State, data: Data, temperature: float) -> float:
         """Perplexity."""
         background = smoothed_unigram(data.summary)
@@ -97,6 +107,11 @@ class HeldoutRows:
     test_weight: float = 1.0
     density: str = "prior"
     per_token: bool = True
+
+    @property
+    def size(self) -> float:
+        """Number of held-out tokens."""
+        return float(self.held.summary.total)
 
     def score(self, model: CountModel, state: State, data: Data, temperature: float) -> float:
         """Total perplexity; infinite where an unseen row is impossible."""

@@ -26,8 +26,9 @@ from isotherm.models.base import CountModel
 from isotherm.tree import Tree
 
 AUTO = "auto"
-# A model that is not preferred must have a held-out score lower by this share.
-CLEARLY = 0.01
+# A model that is not preferred must have a held-out score lower by this share, and by so many times
+# what more components must be worth.
+CLEARLY, TIMES = 0.01, 2.0
 
 
 class GrowingEstimator(CountEstimator):
@@ -103,7 +104,10 @@ class GrowingEstimator(CountEstimator):
     ) -> Fit:
         models = self._alternatives(model) if self._grows else [model]
         fits = [annealer.run(one, plan.data, rng, heldout=plan.heldout) for one in models]
-        return preferred(fits)
+        if plan.heldout is None:
+            return fits[-1]
+        growth = annealer.growth or Growth()
+        return preferred(fits, max(CLEARLY, TIMES * growth.needed(plan.heldout.size)))
 
     def _check_n_components(self) -> None:
         checks.integer("max_components", self.max_components, 1)
@@ -142,11 +146,11 @@ class GrowingEstimator(CountEstimator):
             self.path_: tuple[Step, ...] = cooled.path
 
 
-def preferred(fits: Sequence[Fit]) -> Fit:
-    """The first fit, unless a later one has a clearly lower held-out score."""
+def preferred(fits: Sequence[Fit], share: float) -> Fit:
+    """The first fit, unless a later one has a held-out score lower by this share."""
     best = fits[0]
     for fit in fits[1:]:
-        if _score(fit) < (1.0 - CLEARLY) * _score(best):
+        if _score(fit) < (1.0 - share) * _score(best):
             best = fit
     return best
 
@@ -176,7 +180,7 @@ def cut_state(path: Sequence[Step], n_components: int, data: Data) -> tuple[Step
 
 
 def _score(fit: Fit) -> float:
-    """Held-out score of the state that a fit returns; NaN where nothing was held out."""
+    """Held-out score of the state that a fit returns."""
     same = [step.heldout for step in fit.path if step.n_components == fit.model.n_components]
     return same[0]
 
