@@ -16,8 +16,8 @@ Array = NDArray[Any]
 # Around the widths of vector registers, so that every kind of remainder loop runs.
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 40)
 FUNCTIONS = (
-    "power", "totals", "scaled", "pair", "row", "times", "transposed_times", "dots", "pair_loo",
-    "row_loo",
+    "power", "logs", "totals", "scaled", "pair", "row", "times", "transposed_times", "dots",
+    "pair_loo", "row_loo",
 )  # fmt: skip
 VECTOR_FUNCTIONS = ("nodes", "node_posterior")
 PATH_FUNCTIONS = ("mixed", "unmixed", "path")  # tested in test_path.py
@@ -115,6 +115,8 @@ def call(kernels: Any, name: str, case: Case, beta: float = 0.8) -> tuple[Any, .
     U, V = case.U.astype(kernels.dtype), case.V.astype(kernels.dtype)
     if name == "power":
         return (kernels.power(U, beta, np.linspace(-2.0, 1.0, U.shape[1])),)
+    if name == "logs":
+        return (kernels.logs(U, beta),)
     if name == "totals":
         return (kernels.totals(U),)
     if name == "scaled":

@@ -64,6 +64,7 @@ def test_outputs_have_promised_types(kernels: Kernels) -> None:
     }
     assert types == {
         "power": [own],
+        "logs": [own],
         "totals": [double],
         "scaled": [own],
         "pair": [own, own, double],
@@ -87,8 +88,8 @@ def test_power(case: Case, beta: float) -> None:
 
 
 @given(cases())
-def test_totals_and_scaled(case: Case) -> None:
-    for name in ("totals", "scaled"):
+def test_logs_totals_and_scaled(case: Case) -> None:
+    for name in ("logs", "totals", "scaled"):
         (expected,) = call(PLAIN, name, case)
         assert close(call(DOUBLE, name, case)[0], expected, EXACT)
         assert close(call(SINGLE, name, case)[0], call(PLAIN, name, case.rounded())[0], CLOSE)

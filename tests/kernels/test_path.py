@@ -185,3 +185,13 @@ def test_no_array_of_pairs_times_components() -> None:
     sums = block.n_columns * (tree.n_nodes + tree.n_leaves) * 8
     assert block.nnz * tree.n_leaves * 4 > 4 * sums
     assert peak < 4 * sums + 2 * case.shares.nbytes + 2**20
+
+
+@pytest.mark.parametrize("kernels", [Reference(), Cpu("float64"), Cpu("float32")])
+def test_squares_may_be_left_out(case: Case, kernels: Any) -> None:
+    block = kernels.prepare(case.block)
+    given = (block, case.nodes, case.paths, case.shares, case.prior, 0.4, False)
+    whole, lean = kernels.path(*given), kernels.path(*given, squares=False)
+    assert lean.squares.shape == (case.block.n_columns, 0)
+    for name in ("posterior", "share", "nodes", "mass", "levels", "log_z"):
+        assert np.array_equal(getattr(lean, name), getattr(whole, name))

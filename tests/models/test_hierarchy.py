@@ -43,7 +43,7 @@ WEIGHTS = ("uniform", "cluster", "full")
 
 
 def on(tree: Tree, weights: str = "uniform", aspect: Any = 1.0, **more: Any) -> Hierarchy:
-    return Hierarchy(tree.parents, tree.leaves, weights, aspect, **more)
+    return Hierarchy(tree.parents, tree.leaves, weights, aspect, critical=True, **more)
 
 
 def start(model: Hierarchy, data: Local = DATA, seed: int = 1) -> State:
@@ -176,6 +176,18 @@ def test_a_start_from_clusters() -> None:
     assert params.tokens[0] == pytest.approx(100.0 * (weight / depth).sum())
 
 
+def test_without_critical_temperatures_only_they_are_missing() -> None:
+    model = on(UNEVEN, "full")
+    lean = replace(model, critical=False)
+    one, energies = sweeps(model, DATA, start(model), 1.3, 3)
+    other, same_energies = sweeps(lean, DATA, start(lean), 1.3, 3)
+    assert same_energies == pytest.approx(energies, rel=1e-12)
+    assert other.params.word_node == pytest.approx(one.params.word_node, rel=1e-12)
+    assert other.params.square.size == 0
+    with pytest.raises(IsothermError, match="need critical=True"):
+        critical_temperatures(lean, DATA, other, 1.3)
+
+
 # Special cases -------------------------------------------------------------------------------
 
 
@@ -185,7 +197,7 @@ def test_a_start_from_clusters() -> None:
 def test_without_inner_nodes_it_is_one_sided(
     weights: str, temper_prior: bool, temperature: float
 ) -> None:
-    flat = Hierarchy((-1,) * 3, (0, 1, 2), weights, temper_prior=temper_prior)
+    flat = Hierarchy((-1,) * 3, (0, 1, 2), weights, temper_prior=temper_prior, critical=True)
     cluster, table = Cluster(3, temper_prior=temper_prior), random_table(DATA, 3)
     one, energies = sweeps(cluster, DATA, begin(cluster, DATA, table), temperature, 12)
     other, others = sweeps(flat, DATA, begin(flat, DATA, table), temperature, 12)

@@ -212,7 +212,7 @@ def _density(
     k: Kernels, block: Block, model: CountModel, params: Any, prior: Array, hard: bool
 ) -> Expected:
     _, table = model.components(params)
-    logs = floored_log(table).astype(k.dtype)
+    logs = k.logs(table, 1.0)
     total = k.row(block, logs, prior, hard=hard).log_z
     missing = table == 0
     if missing[np.unique(block.indices)].any():

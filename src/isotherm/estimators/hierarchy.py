@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
-from isotherm.anneal.schedule import Fixed, Grid, Schedule
+from isotherm.anneal.schedule import Adaptive, Fixed, Grid, Schedule
 from isotherm.anneal.start import Noisy, Start, state_of
 from isotherm.anneal.trace import Fit, Outcome
 from isotherm.data.base import Array
@@ -284,7 +284,12 @@ class HierarchicalClustering(CountEstimator):
         held_out = self.weights == "cluster" and self.weights_fraction > 0
         tree = clusters.tree
         model = Hierarchy(
-            tree.parents, tree.leaves, self.weights, self.aspect_temperature, held_out=held_out
+            tree.parents,
+            tree.leaves,
+            self.weights,
+            self.aspect_temperature,
+            held_out=held_out,
+            critical=self.record_critical or isinstance(self.schedule, Adaptive),
         )
         run = self._twice(plan, counts, weight, seed) if held_out else plan
         cooled = self._chosen(model, run, clusters, rng)

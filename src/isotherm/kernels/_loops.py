@@ -14,12 +14,16 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
+from isotherm.kernels._softmax import fast_exp
+
 # Sums may be reassociated (that is what vectorises a dot product) but NaN must stay NaN.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 # Single-precision partial sums are flushed into double precision after so many terms.
 FLUSH = 256
 # Non-zeros of a row whose divisions and logarithms are done together.
 CHUNK = 16
+# Posteriors below exp of this, about 1e-38, are 0.
+NOTHING = -87.0
 
 # log(1 + t) = t - t^2/2 + t^3 P(t) on [sqrt(1/2) - 1, sqrt(2) - 1]; P is a Chebyshev fit of our own
 # with error 1e-9.
@@ -273,28 +277,34 @@ def row_scores(indptr, indices, values, logs, scores, lo, hi):
             p += 1
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def row_posteriors(scores, hard, posterior, log_z, lo, hi):
-    """Softmax (or one-hot argmax) of each row of scores; log normalisers. Scores are used up."""
+    """Softmax (or one-hot argmax) of each row of scores; log normalisers."""
     K = scores.shape[1]
+    zero, one = posterior.dtype.type(0), posterior.dtype.type(1)
     for i in range(lo, hi):
-        best = 0
+        row, out = scores[i], posterior[i]
+        top = row[0]
         for k in range(1, K):
-            if scores[i, k] > scores[i, best]:
-                best = k
-        top = scores[i, best]
+            top = max(top, row[k])
         if hard or K == 1:
+            best = 0
+            while row[best] < top:
+                best += 1
             for k in range(K):
-                posterior[i, k] = 0.0
-            posterior[i, best] = 1.0
+                out[k] = zero
+            out[best] = one
             log_z[i] = top
         else:
             z = 0.0
             for k in range(K):
-                scores[i, k] = math.exp(scores[i, k] - top)
-                z += scores[i, k]
+                x = posterior.dtype.type(row[k] - top)
+                share = fast_exp(x) if x > NOTHING else zero
+                out[k] = share
+                z += share
+            inverse = posterior.dtype.type(1.0 / z)
             for k in range(K):
-                posterior[i, k] = scores[i, k] / z
+                out[k] *= inverse
             log_z[i] = top + math.log(z)
 
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numba import njit
 
-from isotherm.kernels._loops import FAST
+from isotherm.kernels._loops import FAST, row_posteriors
 from isotherm.kernels._paths import (
     LANES,
     by_place,
@@ -99,26 +99,6 @@ def _redo(g, counts, paths, first, share, ratio, scores, found):
 
 
 @njit(nogil=True, cache=True)
-def _posterior(scores, hard, posterior):
-    """Softmax of the scores (or one at the largest); the log normaliser."""
-    best = 0
-    for c in range(1, len(scores)):
-        if scores[c] > scores[best]:
-            best = c
-    top = scores[best]
-    if hard or len(scores) == 1:
-        posterior[:] = 0
-        posterior[best] = 1
-        return top
-    z = 0.0
-    for c in range(len(scores)):
-        z += math.exp(scores[c] - top)
-    for c in range(len(scores)):
-        posterior[c] = math.exp(scores[c] - top) / z
-    return top + math.log(z)
-
-
-@njit(nogil=True, cache=True)
 def _new_share(found, first, share, tiny, q, levels, new):
     """Counts by place of a row made shares; the old ones where there is nothing to count."""
     D = new.shape[1]
@@ -156,8 +136,10 @@ def _second_pass(
 ):  # fmt: skip
     """Sums of the nodes and of the squared parts of leaves, at the columns of n non-zeros."""
     dealt(heavy, places, ratio, g, t)
-    _squares(share, paths, g, ratio, counts, q, t)
     A = g.shape[0]
+    squares = t.shape[0] > A
+    if squares:
+        _squares(share, paths, g, ratio, counts, q, t)
     turn_back(t, back)
     for y in range(n):
         j = np.uint64(indices[y])
@@ -173,7 +155,8 @@ def _second_pass(
                 n_q = float(q[c]) * float(counts[y])
                 for d in range(first[c], paths.shape[1]):
                     out[indices[y], paths[c, d]] += n_q * parts[d]
-                out[indices[y], A + c] += n_q * parts[-1] ** 2
+                if squares:
+                    out[indices[y], A + c] += n_q * parts[-1] ** 2
 
 
 @njit(nogil=True, cache=True)
@@ -183,15 +166,17 @@ def path_rows(
 ):  # fmt: skip
     """Rows lo..hi of `path`: posteriors and shares of the rows, and sums; returns sum of log z.
 
-    The sums `out` (J, A + K), of nodes and of squares, `mass` (K,) and `levels` (K, D) are float64.
+    The sums `out` (J, A + K), of nodes and of squares (or (J, A), without them), `mass` (K,) and
+    `levels` (K, D) are float64.
     """
     K, A, dtype = len(paths), nodes.shape[1], nodes.dtype
-    g, t = np.empty((KEPT, A, LANES), dtype), np.empty((A + K, LANES), dtype)
+    g, t = np.empty((KEPT, A, LANES), dtype), np.empty((out.shape[1], LANES), dtype)
     m, ratio = np.empty((K, LANES), dtype), np.empty((KEPT, K, LANES), dtype)
     counts, lost = np.empty((KEPT, LANES), dtype), np.zeros(KEPT, np.bool_)
-    scores, q, found = np.empty(K), np.empty(K, dtype), np.empty(paths.shape)
+    all_scores, normaliser = np.empty((1, K)), np.empty(1)
+    scores, q, found = all_scores[0], np.empty(K, dtype), np.empty(paths.shape)
     heavy, rows = np.empty(len(places[1]), dtype), np.empty(LANES, np.uint64)
-    back, w = np.empty((LANES, A + K), dtype), np.zeros(paths.shape, dtype)
+    back, w = np.empty((LANES, out.shape[1]), dtype), np.zeros(paths.shape, dtype)
     log_z = 0.0
     for i in range(lo, hi):
         scores[:], found[:] = 0.0, 0.0
@@ -208,7 +193,8 @@ def path_rows(
                 _redo(g[slot], counts[slot], paths, first, w, ratio[slot], scores, found)
         for c in range(K):
             scores[c] = prior[i, c] + power * scores[c]
-        log_z += weight[i] * _posterior(scores, hard, posterior[i])
+        row_posteriors(all_scores, hard, posterior[i : i + 1], normaliser, 0, 1)
+        log_z += weight[i] * normaliser[0]
         for c in range(K):
             q[c] = weight[i] * posterior[i, c]
             mass[c] += weight[i] * posterior[i, c]

@@ -107,6 +107,10 @@ class Kernels(Protocol):
         """`table ** beta * exp(log_scale)`, (R, K) from (R, K) and (K,); beta > 0."""
         ...
 
+    def logs(self, table: Array, factor: float) -> Array:
+        """`factor * log(table)`, (R, K) from (R, K); zeros count as 1e-300."""
+        ...
+
     def totals(self, table: Array) -> Array:
         """Sum of each column of a table, (K,) float64 from (R, K)."""
         ...
@@ -134,9 +138,7 @@ class Kernels(Protocol):
         """
         ...
 
-    def unmixed(
-        self, nodes: Array, sums: Array, paths: Array, share: Array
-    ) -> tuple[Array, Array]:
+    def unmixed(self, nodes: Array, sums: Array, paths: Array, share: Array) -> tuple[Array, Array]:
         """Sums (J, K) of leaves dealt to the nodes (J, A) by their parts of the mixture.
 
         Also their totals by place, (K, D) float64. Where a mixture is 0, by the shares alone.
@@ -152,11 +154,13 @@ class Kernels(Protocol):
         prior: Array,
         power: float = 1.0,
         hard: bool = False,
+        squares: bool = True,
     ) -> PathSums:
         """Posterior per row from mixtures along paths, with shares (I, K, D) of the row's own.
 
         `q(c) ~ prior(c) prod_j (sum_d share[i, c, d] nodes[j, paths[c, d]]) ** (n power)`, prior
         as logarithms (K,) or (I, K); a mixture of 0 counts as 1e-300, dealt by the shares alone.
+        Without `squares`, which only critical temperatures need, those are (J, 0).
         """
         ...
 

@@ -22,7 +22,7 @@ from isotherm.data.vectors import VectorBlock
 from isotherm.kernels import dense
 from isotherm.kernels import paths as tree_paths
 from isotherm.kernels.base import Array, BlockT, LeaveOneOut, NodeSums, PairSums, PathSums, RowSums
-from isotherm.kernels.reference import ONCE, floored_log, of_type
+from isotherm.kernels.reference import LOG_FLOOR, ONCE, floored_log, of_type
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -87,6 +87,21 @@ class Cpu:
             part *= b
             part += scale
             np.exp(part, out=part)
+
+        self._run(piece, _even(table))
+        return out
+
+    def logs(self, table: Array, factor: float) -> Array:
+        """`factor * log(table)`."""
+        out = np.empty(table.shape, self.dtype)
+        scale, least = self.dtype.type(factor), self.dtype.type(LOG_FLOOR)
+
+        def piece(lo: int, hi: int) -> None:
+            part = out[lo:hi]
+            with np.errstate(divide="ignore"):
+                np.log(table[lo:hi], out=part, casting="same_kind")
+            np.maximum(part, least, out=part)
+            part *= scale
 
         self._run(piece, _even(table))
         return out
@@ -168,9 +183,7 @@ class Cpu:
         """Mixtures along paths, (J, K)."""
         return tree_paths.mixed(np.asarray(nodes, self.dtype), paths, share, self._run)
 
-    def unmixed(
-        self, nodes: Array, sums: Array, paths: Array, share: Array
-    ) -> tuple[Array, Array]:
+    def unmixed(self, nodes: Array, sums: Array, paths: Array, share: Array) -> tuple[Array, Array]:
         """Sums of leaves dealt to the nodes of their paths."""
         return tree_paths.unmixed(np.asarray(nodes, self.dtype), sums, paths, share, self._run)
 
@@ -183,12 +196,13 @@ class Cpu:
         prior: Array,
         power: float = 1.0,
         hard: bool = False,
+        squares: bool = True,
     ) -> PathSums:
         """Posterior per row from mixtures of its own along paths."""
         nodes, tiny = np.asarray(nodes, self.dtype), TINY[self.dtype]
         threads = self.n_threads or available_threads()
         return tree_paths.path_sums(
-            block, nodes, paths, share, prior, power, hard, tiny, threads, self._run
+            block, nodes, paths, share, prior, power, hard, squares, tiny, threads, self._run
         )
 
     def times(self, block: Block, V: Array) -> Array:

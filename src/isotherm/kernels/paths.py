@@ -66,13 +66,14 @@ def path_sums(
     prior: Array,
     power: float,
     hard: bool,
+    squares: bool,
     tiny: float,
     threads: int,
     run: Run,
 ) -> PathSums:
     """Posteriors, shares and sums of all rows; as many sums of pieces exist as there are threads.
 
-    Each thread has sums of its own, (J, A + K) float64.
+    Each thread has sums of its own, (J, A + K) float64 (without squares (J, A)).
     """
     loops, (paths, first, places) = _row_loops(), _layout(paths, nodes.shape[1])
     nodes, dtype, K = np.ascontiguousarray(nodes), nodes.dtype, len(paths)
@@ -81,7 +82,8 @@ def path_sums(
     posterior, new = np.empty((block.n_rows, K), dtype), np.empty(share.shape, dtype)
 
     def sums() -> tuple[Array, ...]:
-        shapes = (block.n_columns, nodes.shape[1] + K), (K,), share.shape[1:]
+        width = nodes.shape[1] + (K if squares else 0)
+        shapes = (block.n_columns, width), (K,), share.shape[1:]
         return tuple(np.zeros(shape) for shape in shapes)
 
     def piece(lo: int, hi: int) -> tuple[float, tuple[Array, ...]]:
@@ -101,8 +103,8 @@ def path_sums(
             for whole, one in zip(total, part, strict=True):
                 whole += one
     out, mass, levels = total
-    out, squares = out[:, : nodes.shape[1]], out[:, nodes.shape[1] :]
-    return PathSums(posterior, new, out, squares, mass, levels, energy)
+    out, square = out[:, : nodes.shape[1]], out[:, nodes.shape[1] :]
+    return PathSums(posterior, new, out, square, mass, levels, energy)
 
 
 def _layout(paths: Array, n_nodes: int) -> tuple[Array, Array, tuple[Array, ...]]:

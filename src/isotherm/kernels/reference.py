@@ -37,6 +37,10 @@ class Reference:
         """`table ** beta * exp(log_scale)`."""
         return np.asarray(table, np.float64) ** beta * np.exp(log_scale)
 
+    def logs(self, table: Array, factor: float) -> Array:
+        """`factor * log(table)`."""
+        return factor * floored_log(table)
+
     def totals(self, table: Array) -> Array:
         """Sum of each column of a table, (K,)."""
         sums: Array = np.asarray(table, np.float64).sum(axis=0)
@@ -88,6 +92,7 @@ class Reference:
         prior: Array,
         power: float = 1.0,
         hard: bool = False,
+        squares: bool = True,
     ) -> PathSums:
         """Posterior per row from mixtures of its own along paths (eqs. 34-38)."""
         i, j = block.row_of, block.indices
@@ -104,9 +109,10 @@ class Reference:
         joint = (n[:, None] * heavy[i])[:, :, None] * parts
         sums = np.zeros((block.n_columns, nodes.shape[1]))
         np.add.at(sums, (j[:, None, None], paths), joint)
-        squares = _add_at(j, joint[:, :, -1] * parts[:, :, -1], block.n_columns)
+        leaf = joint[:, :, -1] * parts[:, :, -1]
+        square = _add_at(j, leaf if squares else leaf[:, :0], block.n_columns)
         mass, energy = heavy.sum(axis=0), float(block.weight @ log_z)
-        return PathSums(posterior, new, sums, squares, mass, joint.sum(axis=0), energy)
+        return PathSums(posterior, new, sums, square, mass, joint.sum(axis=0), energy)
 
     def times(self, block: Block, V: Array) -> Array:
         """Counts times a table."""

@@ -11,7 +11,6 @@ import numpy as np
 
 from isotherm.data.base import Array, Block, Expected
 from isotherm.kernels.base import Kernels
-from isotherm.kernels.reference import floored_log
 from isotherm.models.base import DEAD
 from isotherm.models.row_mixture import ClusterParams, ClusterRows, ClusterStats, RowMixture
 
@@ -61,7 +60,7 @@ class Cluster(RowMixture):
         if temperature == 0 and not self.temper_prior:
             prior = np.where(np.isfinite(prior), 0.0, prior)
         prior = prior / scale if self.temper_prior else prior
-        return (floored_log(params.word_topic) / scale).astype(k.dtype), prior, scale
+        return k.logs(params.word_topic, 1.0 / scale), prior, scale
 
     def maximize(
         self, stats: ClusterStats, params: ClusterParams, temperature: float, k: Kernels

@@ -52,7 +52,7 @@ class Document(RowMixture):
             hard = temperature <= self.zero_temperature
             scale = 1.0 if hard else temperature - self.zero_temperature
             prior = np.zeros(len(params.weight))
-        logs = (floored_log(params.word_topic) / scale).astype(k.dtype)
+        logs = k.logs(params.word_topic, 1.0 / scale)
         sums = k.row(block, logs, prior, hard=hard)
         posterior, mass = sums.posterior, sums.mass
         filled = block.row_totals > 0
