@@ -5,13 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from isotherm import (
     AspectModel,
+    Callback,
     DocumentMixture,
     Exponential,
+    Fixed,
     Grid,
     IsothermError,
     Noisy,
@@ -144,6 +146,54 @@ def test_both_priors_are_tried_where_the_number_of_clusters_is_found() -> None:
     assert given.model_.temper_prior is True
 
 
+class Interrupts(Callback):
+    """Counts the runs, and interrupts one of them at a sweep, as Ctrl-C does."""
+
+    def __init__(self, run: int, sweep: int) -> None:
+        self.run, self.sweep = run, sweep
+        self.runs = self.sweeps = 0
+
+    def on_begin(self) -> None:
+        self.runs, self.sweeps = self.runs + 1, 0
+
+    def on_sweep(self, temperature: float, sweep: int, free_energy: float) -> None:
+        self.sweeps += 1
+        if (self.runs, self.sweeps) == (self.run, self.sweep):
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("run", "sweep", "n_components"),
+    [(1, 20, 2), (2, 1, K), (2, 20, K)],
+    ids=["the first", "the second at once", "the second"],
+)
+def test_an_interrupt_ends_all_runs(run: int, sweep: int, n_components: int) -> None:
+    watch = Interrupts(run, sweep)
+    model = OneSidedClustering("auto", callbacks=[watch], random_state=0)
+    with pytest.warns(ConvergenceWarning, match="fit was interrupted"):
+        model.fit(PLANTED.counts)
+    assert (watch.runs, watch.sweeps) == (run, sweep)
+    assert model.n_components_ == n_components == len(model.tree_.leaves)
+    assert model.outcome_.startswith("interrupted")
+
+
+def test_an_interrupt_before_there_is_a_model_is_passed_on() -> None:
+    model = OneSidedClustering("auto", callbacks=[Interrupts(1, 1)], random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(PLANTED.counts)
+    assert not hasattr(model, "outcome_")
+
+
+def test_only_one_prior_is_tried_where_nothing_says_which_is_better() -> None:
+    watch = Interrupts(0, 0)
+    schedule = Exponential(0.8, end=10.0, margin=1.0)
+    model = OneSidedClustering(
+        "auto", schedule=schedule, validation_fraction=0.0, callbacks=[watch], random_state=0
+    ).fit(PLANTED.counts)
+    assert watch.runs == 1
+    assert model.model_.temper_prior is True
+
+
 @each_kind
 @pytest.mark.parametrize(
     ("settings", "message"),
@@ -154,6 +204,7 @@ def test_both_priors_are_tried_where_the_number_of_clusters_is_found() -> None:
         ({"n_components": "auto", "start": Noisy()}, "begins with one component"),
         ({"n_components": "auto", "schedule": Grid((2.0, 1.5))}, "while the model cools"),
         ({"n_components": "auto", "schedule": Tempered(start=1.5)}, "while the model cools"),
+        ({"n_components": "auto", "schedule": Fixed(1.0)}, "while the model cools"),
         ({"n_components": None}, "n_components=None"),
     ],
 )

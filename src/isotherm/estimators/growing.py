@@ -15,7 +15,7 @@ from isotherm.anneal.engine import Annealer
 from isotherm.anneal.grow import Growth
 from isotherm.anneal.schedule import Fixed, Schedule, Tempered
 from isotherm.anneal.start import Noisy, state_of
-from isotherm.anneal.trace import Fit, State, Step
+from isotherm.anneal.trace import Fit, Outcome, State, Step
 from isotherm.data.base import Array, Data
 from isotherm.data.local import Local
 from isotherm.data.split import as_generator
@@ -103,11 +103,26 @@ class GrowingEstimator(CountEstimator):
         self, annealer: Annealer, plan: Plan, model: CountModel, rng: np.random.Generator
     ) -> Fit:
         models = self._alternatives(model) if self._grows else [model]
-        fits = [annealer.run(one, plan.data, rng, heldout=plan.heldout) for one in models]
         if plan.heldout is None:
-            return fits[-1]
+            # Nothing would say which of them is better.
+            return annealer.run(models[-1], plan.data, rng)
+        fits: list[Fit] = []
+        outcome = Outcome.FINISHED
+        try:
+            for one in models:
+                fits.append(annealer.run(one, plan.data, rng, heldout=plan.heldout))
+                if fits[-1].outcome is Outcome.INTERRUPTED:
+                    break
+        except KeyboardInterrupt:
+            if not fits:
+                raise
+            outcome = Outcome.INTERRUPTED
         growth = annealer.growth or Growth()
-        return preferred(fits, max(CLEARLY, TIMES * growth.needed(plan.heldout.size)))
+        best = preferred(fits, max(CLEARLY, TIMES * growth.needed(plan.heldout.size)))
+        # An interrupt ends the fit, also where what came before it is what is kept.
+        if Outcome.INTERRUPTED in (outcome, fits[-1].outcome):
+            return dataclasses.replace(best, outcome=Outcome.INTERRUPTED)
+        return best
 
     def _check_n_components(self) -> None:
         checks.integer("max_components", self.max_components, 1)
@@ -124,7 +139,7 @@ class GrowingEstimator(CountEstimator):
                 "one component: leave start out, or give a number of components"
             )
         schedule = self.schedule
-        if isinstance(schedule, Tempered) or getattr(schedule, "restarts", False):
+        if isinstance(schedule, Fixed | Tempered) or getattr(schedule, "restarts", False):
             raise IsothermError(
                 f"schedule={schedule!r} with n_components='auto'; components split while the model "
                 "cools: use Exponential, Linear or Adaptive, or give a number of components"
