@@ -73,6 +73,13 @@ def test_counts_without_names_are_numbered() -> None:
     assert set(found.members(found.cluster_of("0", "left"), "left")) == {"0", "1", "2"}
 
 
+def test_labels_of_small_counts_stay() -> None:
+    scaled = [(a, b, 0.1 * n) for a, b, n in RARE]
+    found = cluster_pairs(scaled, 2, hard=True, random_state=0)
+    assert set(found.names("left")) == {a for a, _, _ in RARE}
+    assert found.counts.total == pytest.approx(sum(n for _, _, n in scaled))
+
+
 def test_files_and_named_columns(tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
     lines = ["noun,adjective,n", *(f"{b},{a},{n}" for a, b, n in PAIRS)]

@@ -99,7 +99,7 @@ def cluster_pairs(
     table: Any,
     n_clusters: int | tuple[int, int] = 8,
     *,
-    min_count: float = 1,
+    min_count: float = 0,
     hard: bool = False,
     left: str | None = None,
     right: str | None = None,
@@ -110,13 +110,14 @@ def cluster_pairs(
 
     Parameters
     ----------
-    table : path, data frame, iterable of tuples, or Counts
+    table : path, data frame, iterable of tuples, mapping, or Counts
         A `.tsv`, `.txt` or `.csv` file (also `.gz`), a frame, or tuples: two labels each, and
-        perhaps a count. See `isotherm.data.pairs.read_pairs`.
+        perhaps a count; or a Counter of pairs. See `isotherm.data.pairs.read_pairs`.
     n_clusters : int or (int, int)
         Number of clusters of both sides, or of each.
     min_count : float
-        Labels that occur in fewer pairs are left out, over and over until none is left.
+        Labels whose counts add up to less are left out, over and over until none is left; those
+        that never occur always are.
     hard : bool
         Every label in exactly one cluster; by default memberships are soft, at the temperature
         that predicts held-out pairs best.

@@ -1,6 +1,7 @@
 """Tables of pairs: files, frames and tuples become counts; broken lines are named."""
 
 import gzip
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,12 @@ def test_missing_file_is_refused(tmp_path: Path) -> None:
         read_pairs(tmp_path / "missing.tsv")
 
 
+def test_counts_of_a_mapping_are_read() -> None:
+    table = {("old", "man"): 4, ("old", "house"): 1, ("red", "house"): 2}
+    assert_is_table(read_pairs(table))
+    assert_is_table(read_pairs(Counter(pair[:2] for pair in PAIRS for _ in range(pair[2]))))
+
+
 @pytest.mark.parametrize(
     ("table", "names", "message"),
     [
@@ -149,6 +156,8 @@ def test_missing_file_is_refused(tmp_path: Path) -> None:
         (PAIRS, {"count": "a"}, "name both sides"),
         (PAIRS, {"left": "a", "right": "b"}, "list has no names"),
         ([("a", "b", "c", "d")], {}, "Item 0 is"),
+        ({"ab": 2}, {}, "A key of the mapping is 'ab'"),
+        ({("a", "b", 3): 2}, {}, r"A key of the mapping is \('a', 'b', 3\)"),
         ([], {}, "No pairs were given"),
     ],
 )
@@ -164,6 +173,11 @@ def test_rare_labels_are_left_out_until_none_is_left() -> None:
     assert list(kept.row_ids) == ["a", "c"]  # type: ignore[arg-type]
     assert list(kept.column_names) == ["x"]  # type: ignore[arg-type]
     assert keep_frequent(counts, 1) is counts
+    # Labels that never occur go in any case, others only if they are too rare.
+    thin = Counts(np.array([[0.3, 0, 0], [0, 0, 0], [0, 0, 2]]), list("abc"), list("xyz"))
+    kept = keep_frequent(thin, 0)
+    assert list(kept.row_ids) == ["a", "c"]  # type: ignore[arg-type]
+    assert list(kept.column_names) == ["x", "z"]  # type: ignore[arg-type]
     with pytest.raises(IsothermError, match=r"min_count=9 leaves nothing .*up to 4 and .*up to 6"):
         keep_frequent(counts, 9)
 

@@ -4,7 +4,7 @@ Everything here runs once, at the edge; what comes out is trusted further down a
 memory with what came in.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -117,6 +117,17 @@ def check_unique(names: NDArray[np.object_] | None) -> None:
                 "(for AnnData: var_names_make_unique())."
             )
         seen.add(name)
+
+
+def triples_of(mapping: Mapping[Any, Any]) -> list[tuple[Any, Any, Any]]:
+    """Triples (row, column, count) of a mapping from pairs of labels to counts."""
+    for key in mapping:
+        if not isinstance(key, tuple) or len(key) != 2:
+            raise IsothermError(
+                f"A key of the mapping is {key!r}; every key must be a tuple (row, column), with "
+                "the count as its value. Correct or drop it."
+            )
+    return [(row, column, count) for (row, column), count in mapping.items()]
 
 
 def factorize(given: list[Any], what: str) -> tuple[NDArray[np.int64], NDArray[np.object_]]:

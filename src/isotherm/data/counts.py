@@ -3,7 +3,7 @@
 Everything that reads data ends here, and every model starts from here.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -131,8 +131,9 @@ class Counts:
 
         Parameters
         ----------
-        triples : iterable of tuples
-            Two labels (strings or integers), then how often they met: once if not given.
+        triples : iterable of tuples, or mapping
+            Two labels (strings or integers), then how often they met: once if not given. A mapping
+            (such as a Counter) has pairs of labels as keys and counts as values.
 
         Returns
         -------
@@ -141,6 +142,8 @@ class Counts:
         rows: list[Any] = []
         columns: list[Any] = []
         counts: list[Any] = []
+        if isinstance(triples, Mapping):
+            triples = _convert.triples_of(triples)
         for i, item in enumerate(triples):
             if isinstance(item, str) or not hasattr(item, "__len__") or len(item) not in (2, 3):
                 raise IsothermError(

@@ -45,12 +45,12 @@ def read_pairs(
 
     Parameters
     ----------
-    table : path, data frame, iterable of tuples, or Counts
+    table : path, data frame, iterable of tuples, mapping, or Counts
         A file `.tsv`, `.txt` (tabs) or `.csv` (commas), also with `.gz`: two labels on each line,
         and how often they met where there is a third field. The first line is a header if its
         third field is no number, or if `left` and `right` name fields of it. A frame: the first
         two columns and, if there is one, the third, or those that are named. Tuples: (left, right)
-        or (left, right, count).
+        or (left, right, count). A mapping, such as a Counter: (left, right) to counts.
     left, right, count : str, optional
         Names of the columns of a frame or of a file with a header.
 
@@ -84,13 +84,14 @@ def read_pairs(
 
 
 def keep_frequent(counts: Counts, min_count: float) -> Counts:
-    """Counts of the rows and columns with a total of at least `min_count`.
+    """Counts of the rows and columns with a total above 0 and of at least `min_count`.
 
     Leaving out a column may take a row below the limit, so this is repeated until nothing changes.
     """
     kept = counts
     while True:
-        rows, columns = (total >= min_count for total in (kept.row_totals, kept.column_totals))
+        totals = kept.row_totals, kept.column_totals
+        rows, columns = ((total > 0) & (total >= min_count) for total in totals)
         if not (rows.any() and columns.any()):
             raise IsothermError(
                 f"min_count={min_count} leaves nothing of {counts!r}; rows have up to "
