@@ -1,5 +1,7 @@
 """One-sided clustering as an estimator."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
@@ -64,6 +66,16 @@ def test_scaling_rows_changes_nothing_where_rows_are_equal() -> None:
     assert plain.first_critical_ == pytest.approx(other.first_critical_)
     unequal = fitted(table, False), fitted(scaled, False)
     assert not np.allclose(unequal[0].components_, unequal[1].components_, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("auto", True), (True, True), (np.True_, True), (False, False), (np.False_, False)],
+)
+def test_temper_prior_reaches_the_model(given: Any, expected: bool) -> None:
+    table = admixture(40, 20)[0]
+    model = OneSidedClustering(3, temper_prior=given, max_iter=2, random_state=0).fit(table)
+    assert model.model_.temper_prior is expected
 
 
 def test_equal_rows_is_distributional_clustering() -> None:

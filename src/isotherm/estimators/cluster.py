@@ -188,7 +188,7 @@ class OneSidedClustering(GrowingEstimator):
         if share is None:
             share = 0.05 * total / self._n_first
         kind = ClusterLeaveOneOut if self.leave_one_out else Cluster
-        return kind(self._n_first, share, self.temper_prior is not False)
+        return kind(self._n_first, share, bool(self.temper_prior))
 
     def _alternatives(self, model: Any) -> list[CountModel]:
         """On clean data a tempered prior splits too often; on sparse text nothing else works."""
