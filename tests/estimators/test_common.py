@@ -15,9 +15,11 @@ from isotherm import (
     DocumentMixture,
     Exponential,
     Fixed,
+    IsothermWarning,
     OneSidedClustering,
     Recorder,
     TimeLimit,
+    TwoSidedClustering,
 )
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.trace import Fit
@@ -192,6 +194,13 @@ class Interrupt(Callback):
         if len(fit.trace) == 3:
             raise KeyboardInterrupt
         return False
+
+
+@pytest.mark.parametrize("kind", [*ALL, TwoSidedClustering])
+def test_warning_of_nothing_held_out_names_the_line_of_the_user(kind: Any) -> None:
+    with pytest.warns(IsothermWarning, match="holds nothing out") as caught:
+        kind(2, random_state=0).fit(5 * np.eye(3, 4))
+    assert [one.filename for one in caught] == [__file__]
 
 
 @pytest.mark.parametrize("kind", ALL)

@@ -130,6 +130,14 @@ def test_without_held_out_data_it_grows_to_the_limit(kind: Any) -> None:
     assert model.temperature_ == 1.5
 
 
+@each_kind
+@pytest.mark.filterwarnings("ignore:validation_fraction")
+def test_rows_in_proportion_are_one_component_without_a_warning(kind: Any) -> None:
+    model = kind("auto", random_state=0).fit(np.outer(np.arange(1, 7), [1, 2, 3]))
+    assert model.n_components_ == model.tree_.n_nodes == 1
+    np.testing.assert_allclose(model.components_, [[1 / 6, 2 / 6, 3 / 6]])
+
+
 def test_fixed_numbers_have_no_tree() -> None:
     model = AspectModel(3, max_iter=3, random_state=0).fit(PLANTED.counts)
     assert model.n_components_ == 3

@@ -19,7 +19,6 @@ from isotherm.estimators import checks, leave_one_out
 from isotherm.estimators.base import Plan
 from isotherm.estimators.growing import GrowingEstimator
 from isotherm.models.aspect import Aspect
-from isotherm.models.base import CountModel
 from isotherm.models.leave_one_out import AspectLeaveOneOut
 
 
@@ -193,12 +192,11 @@ class AspectModel(GrowingEstimator):
         kind = AspectLeaveOneOut if self.leave_one_out else Aspect
         return kind(self._n_first, self.temper_prior)
 
-    def _plan(self, model: CountModel, counts: Counts, weight: Array | None, seed: int) -> Plan:
+    def _learn(self, counts: Counts, weight: Array | None) -> None:
         if self.leave_one_out:
             leave_one_out.check_memory(
-                counts.nnz, model.n_components, self.precision_, self.memory_limit
+                counts.nnz, self._n_first, self.precision_, self.memory_limit
             )
-        return super()._plan(model, counts, weight, seed)
 
     def _schedule(self) -> Schedule:
         return Exponential(rate=0.95, end=1.0, margin=0.8)

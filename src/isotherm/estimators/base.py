@@ -60,8 +60,8 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         total = counts.total if weight is None else float(weight @ counts.row_totals)
         small = counts.nnz * self._n_expected < SMALL_WORK
         auto = "float64" if small else "float32"
-        self._learn(counts, weight)
         self.precision_ = auto if self.precision == "auto" else self.precision
+        self._learn(counts, weight)
         model = self._model(counts.n_rows, total)
         plan = self._plan(model, counts, weight, int(rng.integers(2**31)))
         annealer = self._annealer(plan)
@@ -166,7 +166,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         return Plan(full, full, None, schedule)
 
     def _learn(self, counts: Counts, weight: Array | None) -> None:
-        """Remember what `_prepared` will need."""
+        """Remember what `_prepared` will need; refuse counts that are too much."""
 
     def _prepared(self, counts: Counts) -> Counts:
         """Counts as the model is given them."""

@@ -195,7 +195,7 @@ class DocumentMixture(GrowingEstimator):
         super()._set_fitted(plan, fit, cooled)
         spread = cooled.first_critical - fit.model.zero_temperature
         length = plan.full.summary.total / plan.full.summary.row_weight
-        if self.n_components != 1 and spread < 1e-9 * length:
+        if self.n_components_ != 1 and spread < 1e-9 * length:
             message = "all rows are in proportion: there is nothing to anneal, the topics coincide"
             warnings.warn(message, IsothermWarning, stacklevel=4)
 
