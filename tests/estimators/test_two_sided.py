@@ -94,6 +94,10 @@ def test_biclusters_are_those_of_scikit_learn(model: TwoSidedClustering) -> None
     assert_array_equal(columns, np.flatnonzero(model.column_labels_ == 3))
     assert model.get_shape(7) == (len(rows), len(columns))
     assert_array_equal(model.get_submatrix(7, X), X[np.ix_(rows, columns)])
+    with pytest.raises(IsothermError, match="i=12; there are 12 biclusters, 0 to 11"):
+        model.get_indices(12)
+    with pytest.raises(IsothermError, match="i=-1; it must be an integer of at least 0"):
+        model.get_indices(-1)
 
 
 def test_default_is_as_many_clusters_of_columns() -> None:

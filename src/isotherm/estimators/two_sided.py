@@ -15,6 +15,7 @@ from isotherm.anneal.start import Start
 from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
+from isotherm.errors import IsothermError
 from isotherm.estimators import checks
 from isotherm.estimators.base import CountEstimator, Plan
 from isotherm.estimators.two_sided_starts import Heating, OneSidedFits
@@ -157,6 +158,12 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
             c L + d for the pair of clusters (c, d).
         """
         check_is_fitted(self)
+        checks.integer("i", i, 0)
+        if i >= self.association_.size:
+            raise IsothermError(
+                f"i={i}; there are {self.association_.size} biclusters, 0 to "
+                f"{self.association_.size - 1}"
+            )
         c, d = np.unravel_index(i, self.association_.shape)
         return np.flatnonzero(self.row_labels_ == c), np.flatnonzero(self.column_labels_ == d)
 
