@@ -67,8 +67,13 @@ def test_what_is_no_picture_is_refused(tmp_path: Path) -> None:
     for name in ("text.png", "text.tif"):
         text = tmp_path / name
         text.write_text("hello")
-        with pytest.raises(IsothermError, match=rf"{name} cannot be read as a picture"):
+        with pytest.raises(IsothermError, match=rf"{name} cannot be read as a picture") as refused:
             files.read_image(text)
+        assert "object at 0x" not in str(refused.value)
+    cut_off = tmp_path / "cut.tif"
+    cut_off.write_bytes(b"II*\0aaaa")
+    with pytest.raises(IsothermError, match=r"cannot be read as a picture \(it holds no pixels\)"):
+        files.read_image(cut_off)
 
 
 def test_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,16 +21,20 @@ def read_image(path: str | os.PathLike[str]) -> Array:
     given = Path(path)
     if not given.is_file():
         raise IsothermError(f"{given} is not a file; give the path of a picture")
+    source = _source(given)
     try:
-        return np.asarray(_skimage_io().imread(_source(given)))
+        pixels = np.asarray(_skimage_io().imread(source))
+        if not pixels.size:
+            raise ValueError("it holds no pixels")
     except IsothermError:
         raise
     # Readers of pictures raise whatever they like.
     except Exception as error:
-        reason = " ".join(str(error).split())[:200]
+        reason = " ".join(str(error).replace(str(source), given.name).split())[:200]
         raise IsothermError(
             f"{given} cannot be read as a picture ({reason}); give a PNG, JPEG or TIFF file"
         ) from error
+    return pixels
 
 
 def _source(path: Path) -> str | io.BytesIO:
