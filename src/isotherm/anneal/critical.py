@@ -17,15 +17,13 @@ from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import State
 from isotherm.data.base import Array, Data, Expected
 from isotherm.kernels.base import Kernels
-from isotherm.models.base import Curvature, Model, Probes
+from isotherm.models.base import Curvature, Model, Probes, inverse
 
 log = logging.getLogger("isotherm")
 
-# Products of a solve for many components. A component is done when its residual is this small
-# relative to its value; this small, if it is known to split; or so small that it cannot split.
-MOST_PRODUCTS, EXACT, CLEAR = 40, 0.02, 0.02
-# Products before a component may be found stable: at first the residual knows too few directions.
-FEWEST_PRODUCTS = 4
+# Solves for many components: Lanczos steps between restarts, restarts, and the residual relative to
+# the eigenvalue at which a component is done. Directions that are less exact make worse splits.
+CYCLE, MOST_CYCLES, EXACT = 8, 5, 0.02
 
 
 class _Vector(NamedTuple):
@@ -96,38 +94,49 @@ def component_splits(
 ) -> Splits:
     """Highest critical temperature of some components (C,), all at once, to about a percent.
 
-    A step costs one product with all curvatures, about a sweep: the gradient of every Rayleigh
-    quotient, and its best combination with where the quotient stands and where it came from. With
-    a threshold it is enough to know which of them split at that temperature.
+    Restarted Lanczos solves for all of them side by side: a step costs one product with all
+    curvatures, about a sweep. With a threshold it is enough to know of the others that they do not
+    split at that temperature.
     """
-    size = model.probes(state.params).size
-    values, vectors = np.zeros(len(components)), np.zeros((size, len(components)))
-    left = np.arange(len(components))
     deviations = _deviations(model, data, state, temperature, components)
-    basis = [_unit(np.repeat(_tilted(size)[:, None], len(components), axis=1))]
-    image = [_product(data, deviations, basis[0])]
-    for step in range(MOST_PRODUCTS):
-        found = np.maximum((basis[0] * image[0]).sum(axis=0), 0.0)
-        residual = image[0] - found * basis[0]
-        error = np.linalg.norm(residual, axis=0)
-        values[left], vectors[:, left] = found, basis[0]
-        done = error <= EXACT * found
-        done |= (error <= CLEAR * found) & (_temperatures(model, found) >= threshold)
-        if step >= FEWEST_PRODUCTS:
-            done |= _temperatures(model, found + error) < threshold
-        if done.all():
+    left, size = np.arange(len(components)), model.probes(state.params).size
+    values, vectors = np.zeros(len(components)), np.zeros((size, len(components)))
+    x = np.repeat(_tilted(size)[:, None], len(components), axis=1).astype(data.kernels.dtype)
+    for _ in range(MOST_CYCLES):
+        found, error, x = _cycle(data, deviations, x)
+        values[left], vectors[:, left] = found, x
+        stable = _temperatures(model, found + error) < threshold
+        going = ~(stable | (error <= EXACT * found))
+        if not going.any():
             break
-        going = ~done
         if 2 * going.sum() < len(left):
-            left, residual = left[going], residual[:, going]
-            basis = [vector[:, going] for vector in basis]
-            image = [vector[:, going] for vector in image]
+            left, x = left[going], x[:, going]
             deviations = _deviations(model, data, state, temperature, components[left])
-        ahead = _against(residual, basis)
-        basis = [basis[0], ahead, *basis[1:]]
-        image = [image[0], _product(data, deviations, ahead), *image[1:]]
-        basis, image = _best(basis, image)
     return Splits(components, _temperatures(model, values), vectors)
+
+
+def _cycle(data: Data, deviations: Any, x: Array) -> tuple[Array, Array, Array]:
+    """Largest eigenvalues (C,), their errors and vectors (size, C), after CYCLE Lanczos steps."""
+    diagonal, beside = np.zeros((CYCLE, x.shape[1])), np.zeros((CYCLE, x.shape[1]))
+    basis = [_unit(x, 0.0)[0]]
+    for j in range(CYCLE):
+        image = _product(data, deviations, basis[j]).astype(x.dtype)
+        diagonal[j] = _dots(image, basis[j])
+        image -= diagonal[j].astype(x.dtype) * basis[j]
+        if j:
+            image -= beside[j - 1].astype(x.dtype) * basis[j - 1]
+        # A rest of rounding errors is no direction: the space is exhausted.
+        ahead, beside[j] = _unit(image, 1e-5 * diagonal[: j + 1].max(axis=0))
+        if j < CYCLE - 1:
+            basis.append(ahead)
+    whole = np.zeros((x.shape[1], CYCLE, CYCLE))
+    steps = np.arange(CYCLE)
+    whole[:, steps, steps] = diagonal.T
+    whole[:, steps[1:], steps[:-1]] = whole[:, steps[:-1], steps[1:]] = beside[:-1].T
+    found, parts = np.linalg.eigh(whole)
+    share = parts[:, :, -1].T
+    x = np.asarray(sum(share[j].astype(x.dtype) * basis[j] for j in range(CYCLE)))
+    return np.maximum(found[:, -1], 0.0), beside[-1] * np.abs(share[-1]), x
 
 
 def _temperatures(model: Model, values: Array) -> Array:
@@ -135,41 +144,16 @@ def _temperatures(model: Model, values: Array) -> Array:
     return np.array([model.critical_temperature(float(value)) for value in np.sqrt(values)])
 
 
-def _best(basis: list[Array], image: list[Array]) -> tuple[list[Array], list[Array]]:
-    """The best combination of the basis for every component, and the way there."""
-    n = len(basis)
-    whole = np.empty((basis[0].shape[1], n, n))
-    for a in range(n):
-        for b in range(n):
-            whole[:, a, b] = (basis[a] * image[b]).sum(axis=0)
-    _, vectors = np.linalg.eigh((whole + whole.transpose(0, 2, 1)) / 2)
-    share = vectors[:, :, -1].T
-
-    def along(parts: list[Array], first: int) -> Array:
-        return np.asarray(sum(share[a] * parts[a] for a in range(first, n)))
-
-    size = np.sqrt(np.maximum((share[1:] ** 2).sum(axis=0), 1e-300))
-    x, image_x = along(basis, 0), along(image, 0)
-    way, image_way = along(basis, 1) / size, along(image, 1) / size
-    # The way there, made orthogonal to where it led.
-    overlap = (x * way).sum(axis=0)
-    way, image_way = way - overlap * x, image_way - overlap * image_x
-    length = np.maximum(np.linalg.norm(way, axis=0), 1e-150)
-    return [x, way / length], [image_x, image_way / length]
+def _dots(first: Array, second: Array) -> Array:
+    """Dot product of each pair of columns, (C,) float64."""
+    return np.asarray(np.einsum("jc,jc->c", first, second, dtype=np.float64))
 
 
-def _against(vectors: Array, basis: list[Array]) -> Array:
-    """Vectors (size, C) made orthogonal to those of an orthonormal basis, of length one."""
-    # Twice: once leaves rounding errors of the size of what was taken out.
-    for _ in range(2):
-        for other in basis:
-            vectors = vectors - (other * vectors).sum(axis=0) * other
-        vectors = _unit(vectors)
-    return vectors
-
-
-def _unit(vectors: Array) -> Array:
-    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=0), 1e-150))
+def _unit(vectors: Array, least: Array | float) -> tuple[Array, Array]:
+    """Columns of length one, and their lengths (C,); both 0 where the length is below `least`."""
+    length = np.sqrt(_dots(vectors, vectors))
+    length = np.where(length > least, length, 0.0)
+    return vectors * inverse(length).astype(vectors.dtype), length
 
 
 def _tilted(size: int) -> Array:
