@@ -57,7 +57,7 @@ def test_second_example_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.M
     small = isotherm.load_docstrings(["numpy"])
     monkeypatch.setattr(isotherm, "load_docstrings", lambda: small)
     monkeypatch.chdir(tmp_path)
-    assert run(second).startswith("AspectModel: 28 components")
+    assert run(second).startswith("AspectModel: 40 components")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["path.svg", "report.html"]
 
 
