@@ -1,12 +1,13 @@
 """How many components, and what each split is about: figures and the part of the page."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from isotherm import AspectModel, Counts, Exponential, IsothermError
+from isotherm import AspectModel, Counts, Exponential, IsothermError, Tree, _tree_page
 from isotherm.growth_plots import how_many, node_distributions, split_words
 from isotherm.report import write_report
 from models.planted import mixture_of_unigrams
@@ -91,6 +92,19 @@ def test_page_without_held_out_data_has_the_tree_alone(tmp_path: Path) -> None:
     page = write_report(grown, tmp_path / "page.html").read_text(encoding="utf-8")
     assert page.count('<li class="leaf">') == 2
     assert "number of components" not in page
+
+
+def test_trees_may_be_deeper_than_calls_may_nest() -> None:
+    depth = sys.getrecursionlimit()
+    # Node 2 d + 1 is a leaf at depth d + 1, and node 2 d + 2 splits again.
+    parents = [-1, *(2 * d for d in range(depth) for _ in range(2))]
+    tree = Tree(parents)
+    words = [[f"word{node}"] for node in range(tree.n_nodes)]
+    page = _tree_page._branches(tree, words, np.ones(tree.n_nodes))
+    assert page.count("<details") == page.count("</details>") == depth
+    assert page.count('class="leaf"') == depth + 1
+    places = [page.index(f"word{node}<") for node in (1, 3, 2 * depth - 1, 2 * depth)]
+    assert places == sorted(places)
 
 
 def test_a_given_number_has_neither(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def tree_section(model: Any, colours: dict[str, str]) -> str:
     )
     figure = plots.as_svg(growth_plots.how_many(model), colours) if _scored(model) else ""
     drawing = f"<figure>{figure}</figure>" if figure else ""
-    branches = _branch(model.tree_, 0, words, weights)
+    branches = _branches(model.tree_, words, weights)
     return (
         f"<section><h2>How many topics, and how they came apart</h2><p>{escape(said)}</p>"
         f'{drawing}<ul class="tree">{branches}</ul></section>'
@@ -35,13 +35,22 @@ def _scored(model: Any) -> bool:
     return all(step.heldout == step.heldout for step in model.path_)
 
 
-def _branch(tree: Tree, node: int, words: list[list[str]], weights: Any) -> str:
+def _branches(tree: Tree, words: list[list[str]], weights: Any) -> str:
+    """The whole tree as items of a list; a loop, since a tree may be deeper than calls may nest."""
+    made: dict[int, str] = {}
+    # Children stand behind their parent, so they are made before it.
+    for node in reversed(range(tree.n_nodes)):
+        below = "".join(made.pop(child) for child in tree.children(node))
+        made[node] = _branch(tree, node, words, weights, below)
+    return made[0]
+
+
+def _branch(tree: Tree, node: int, words: list[list[str]], weights: Any, below: str) -> str:
     share = f"<small>{100 * weights[node]:.1f} %</small>"
     said = escape(" ".join(words[node]))
     component = tree.component(node)
     if component is not None:
         return f'<li class="leaf"><a href="#topic-{component}">{said}</a> {share}</li>'
-    below = "".join(_branch(tree, child, words, weights) for child in tree.children(node))
     opened = " open" if tree.level(node) < OPEN else ""
     temperature = tree.temperatures[node]
     return (
