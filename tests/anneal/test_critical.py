@@ -14,6 +14,7 @@ from isotherm.anneal.schedule import Fixed
 from isotherm.anneal.start import Noisy
 from isotherm.anneal.trace import State
 from isotherm.data.counts import Counts
+from isotherm.errors import IsothermError
 from isotherm.kernels.cpu import Cpu
 from isotherm.models.aspect import Aspect
 from isotherm.models.base import distinct_components
@@ -251,6 +252,12 @@ def test_scaling_the_counts_scales_the_temperature_of_rows(c: float) -> None:
     assert first_critical(Cluster(2), scaled) == pytest.approx(c * lam)
     assert first_critical(Document(2), scaled) == pytest.approx(1.0 + c * lam)
     assert first_critical(Aspect(2), scaled) == pytest.approx(first_critical(Aspect(2), DATA))
+
+
+def test_counts_beyond_single_precision_are_refused() -> None:
+    data = place(1e30 * poisson_counts(), Cpu("float32"))
+    with pytest.raises(IsothermError, match="not finite; check the counts for extreme values"):
+        first_critical(Cluster(2), data)
 
 
 def test_the_trivial_direction_is_projected_out() -> None:

@@ -16,6 +16,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import State
 from isotherm.data.base import Array, Data, Expected
+from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import Curvature, Model, Probes, inverse
 
@@ -168,7 +169,13 @@ def _lanczos(data: Data, deviations: Any, probes: Probes) -> tuple[Array, Array]
         (size, size), lambda v: _product(data, deviations, v.reshape(-1, 1)), dtype=np.float64
     )
     nothing = np.zeros(1), begin[:, None]
-    if not np.any(operator @ begin):
+    image = operator @ begin
+    if not np.isfinite(image).all():
+        raise IsothermError(
+            "the curvature that critical temperatures come from is not finite; check the counts "
+            "for extreme values, or use double precision"
+        )
+    if not np.any(image):
         return nothing
     # Products in single precision are no more exact than this.
     tol = max(probes.tol, 10.0 * float(np.finfo(data.kernels.dtype).eps))
