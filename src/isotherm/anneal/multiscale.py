@@ -17,7 +17,7 @@ import numpy as np
 from isotherm import nested
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.start import state_of
-from isotherm.anneal.trace import Fit, Outcome, State
+from isotherm.anneal.trace import Fit, State, completed
 from isotherm.data.base import Array, Data
 from isotherm.errors import IsothermError
 from isotherm.models.base import Model
@@ -99,13 +99,6 @@ def _coarsest(
 ) -> tuple[Fit, Fit]:
     cooled = completed(cooling.run(model, data, rng))
     return cooled, completed(settling.run(model, data, rng, state=cooled.state))
-
-
-def completed(fit: Fit) -> Fit:
-    """The fit, unless it was interrupted: a level that was left half-way leads nowhere."""
-    if fit.outcome is Outcome.INTERRUPTED:
-        raise KeyboardInterrupt
-    return fit
 
 
 def _level(block_of: Array, fits: tuple[Fit, ...], n_sweeps: int) -> Level:

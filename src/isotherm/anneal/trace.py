@@ -113,3 +113,10 @@ class Fit:
     def n_sweeps(self) -> int:
         """Sweeps over the data in the whole run."""
         return sum(record.sweeps for record in self.trace)
+
+
+def completed(fit: Fit) -> Fit:
+    """The fit, unless it was interrupted: what was left half-way is no ground for a next run."""
+    if fit.outcome is Outcome.INTERRUPTED:
+        raise KeyboardInterrupt
+    return fit

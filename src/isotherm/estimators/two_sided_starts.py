@@ -16,7 +16,7 @@ from isotherm.anneal.critical import first_critical
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
 from isotherm.anneal.schedule import Exponential, Fixed
 from isotherm.anneal.start import Spectral, state_of
-from isotherm.anneal.trace import Fit, Outcome, Record, State
+from isotherm.anneal.trace import Record, State, completed
 from isotherm.data.base import Array, Block, Data, Expected
 from isotherm.data.counts import as_counts
 from isotherm.data.local import Local
@@ -99,7 +99,7 @@ class OneSidedFits:
         """State before the first sweep."""
         sweeps = Annealer(Fixed(1.0), NO_RELAXATION, tol=self.tol)
         fits = [
-            uninterrupted(sweeps.run(model, data, rng, state=self._begun(model, data, first, rng)))
+            completed(sweeps.run(model, data, rng, state=self._begun(model, data, first, rng)))
             for first in self.first
         ]
         return min(fits, key=lambda fit: fit.trace[-1].free_energy).state
@@ -126,15 +126,8 @@ class OneSidedFits:
             start=start,
             tol=self.tol,
         )
-        fit = uninterrupted(annealer.run(model, data, rng))
+        fit = completed(annealer.run(model, data, rng))
         return tuple(rows.posterior for rows in fit.state.rows)
-
-
-def uninterrupted(fit: Fit) -> Fit:
-    """The fit, unless the user interrupted it: a start has nothing to show for that."""
-    if fit.outcome is Outcome.INTERRUPTED:
-        raise KeyboardInterrupt
-    return fit
 
 
 def _sums(k: Kernels, block: Block, posterior: Array) -> Expected:

@@ -12,17 +12,10 @@ import numpy as np
 from isotherm import nested
 from isotherm.anneal.callbacks import Callback, Log
 from isotherm.anneal.engine import Annealer
-from isotherm.anneal.multiscale import (
-    Level,
-    Multiscale,
-    check_levels,
-    completed,
-    grid_levels,
-    multiscale,
-)
+from isotherm.anneal.multiscale import Level, Multiscale, check_levels, grid_levels, multiscale
 from isotherm.anneal.schedule import Exponential, Fixed
 from isotherm.anneal.start import state_of
-from isotherm.anneal.trace import Fit, State
+from isotherm.anneal.trace import Fit, State, completed
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.data.local import Local

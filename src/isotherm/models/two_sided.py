@@ -15,7 +15,7 @@ from scipy.special import softmax, xlogy
 from isotherm.data.base import Array, Block, Expected, Summary
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.reference import floored_log
-from isotherm.models.base import DEAD, Mixture, Probes, Topics, distinct_components
+from isotherm.models.base import DEAD, Mixture, Probes, Topics, distinct_components, inverse
 from isotherm.models.cluster import log_weights
 from isotherm.models.row_mixture import ClusterRows, ClusterStats
 
@@ -235,8 +235,7 @@ class TwoSided(Topics):
         """
         inside = params.total[0] * params.joint[components].T
         share = inside / np.maximum(inside.sum(axis=0), np.finfo(np.float64).tiny)
-        root = np.sqrt(inside)
-        scale = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
+        scale = inverse(np.sqrt(inside))
         gain = rows.posterior[:, components].astype(np.float64) * block.weight[:, None]
         counts = k.times(block, params.column_posterior)
         return Compressed(counts, gain, scale, block.row_totals, share * scale)
