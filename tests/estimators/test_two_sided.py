@@ -4,6 +4,7 @@ import itertools
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -98,6 +99,21 @@ def test_biclusters_are_those_of_scikit_learn(model: TwoSidedClustering) -> None
         model.get_indices(12)
     with pytest.raises(IsothermError, match="i=-1; it must be an integer of at least 0"):
         model.get_indices(-1)
+
+
+@pytest.mark.parametrize(
+    ("index", "first"),
+    [
+        ([f"row {i}" for i in range(len(X))], "row 0"),
+        (pd.MultiIndex.from_tuples([("row", i) for i in range(len(X))]), "('row', 0)"),
+        (pd.RangeIndex(len(X)), "0"),
+    ],
+    ids=["names", "tuples", "numbers"],
+)
+def test_rows_are_called_by_the_index_of_a_frame(index: Any, first: str) -> None:
+    model = TwoSidedClustering(3, 4, random_state=0).fit(pd.DataFrame(X, index=index))
+    assert first in model.top_rows(len(X))[model.row_labels_[0]]
+    assert sum(map(len, model.top_rows(len(X)))) == len(X)
 
 
 def test_default_is_as_many_clusters_of_columns() -> None:

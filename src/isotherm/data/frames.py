@@ -50,8 +50,18 @@ def read_wide(X: Any) -> Wide:
             )
         what = f"column {name!r} (a wide frame; for one line per pair use Counts.from_frame)"
         values[:, j] = numbers(column.to_numpy(), what)
-    row_ids = None if index is None or _is_default(index) else list(index)
-    return Wide(values, row_ids, names)
+    return Wide(values, _labels(index), names)
+
+
+def row_labels(X: Any) -> list[Any] | None:
+    """Row labels of a pandas frame as in `read_wide`, None for anything else."""
+    index = getattr(X, "index", None) if is_frame(X) else None
+    # Other things have a method of that name.
+    return None if callable(index) else _labels(index)
+
+
+def _labels(index: Any) -> list[Any] | None:
+    return None if index is None or _is_default(index) else list(index)
 
 
 def read_long(X: Any, row: str, column: str, count: str | None) -> Long:

@@ -13,6 +13,7 @@ from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.start import Start
 from isotherm.anneal.trace import Fit
+from isotherm.data import frames
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
@@ -213,8 +214,15 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         if self.n_column_components is not None:
             checks.integer("n_column_components", self.n_column_components, 1)
 
+    def _counts(self, X: Any, *, reset: bool) -> Counts:
+        counts = super()._counts(X, reset=reset)
+        if reset:
+            # Checked as an array, a frame has lost its index.
+            labels = frames.row_labels(X)
+            self.row_ids_ = counts.row_ids if labels is None else labels
+        return counts
+
     def _learn(self, counts: Counts, weight: Array | None) -> None:
-        self.row_ids_ = counts.row_ids
         self.row_totals_ = counts.row_totals
 
     def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
@@ -238,7 +246,9 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         return OneSidedFits()
 
 
-def _members(weights: Array, labels: Array, totals: Array, names: Array, n: int) -> list[list[str]]:
+def _members(
+    weights: Array, labels: Array, totals: Array, names: Sequence[Any] | Array, n: int
+) -> list[list[str]]:
     """Names of the n heaviest members of each cluster."""
     checks.integer("n", n, 1)
     found = []
