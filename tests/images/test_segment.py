@@ -182,6 +182,7 @@ def spoiled() -> Any:
     [
         (np.zeros((128, 128)), {}, "nothing to segment"),
         (spoiled(), {}, "NaN or infinite"),
+        (1e307 * IMAGE, {}, r"pixels of up to .*e\+307; the largest .* is 1e\+100: scale"),
         (IMAGE[:63], {}, "63 x 128 pixels.*at least 64 x 64"),
         (IMAGE[0], {}, r"shape \(128,\); give \(H, W\) grey"),
         (np.zeros((70, 70, 5)), {}, r"shape \(70, 70, 5\)"),

@@ -33,6 +33,8 @@ __all__ = ["segment"]
 
 # What an eye makes of red, green and blue (ITU-R BT.709).
 LUMINANCE = np.array([0.2125, 0.7154, 0.0721])
+# Sums and squares of pixels up to this large are far from overflowing.
+LARGEST = 1e100
 # Pseudo-counts of a segment, over the counts that it has on average; as in OneSidedClustering.
 PSEUDO = 0.05
 # The coarsest level has at least so many blocks to a segment.
@@ -169,6 +171,11 @@ def as_grey(image: Any) -> Array:
     values = pixels.astype(np.float64)
     if not np.isfinite(values).all():
         raise IsothermError("image has NaN or infinite pixels; replace them or cut them off")
+    if np.abs(values).max() > LARGEST:
+        raise IsothermError(
+            f"image has pixels of up to {np.abs(values).max():.3g}; the largest that can be worked "
+            f"with is {LARGEST:g}: scale them down"
+        )
     n_channels = pixels.shape[2]
     grey = values[:, :, :3] @ LUMINANCE if n_channels >= 3 else values[:, :, 0]
     if n_channels in (2, 4):
