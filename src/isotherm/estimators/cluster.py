@@ -52,7 +52,8 @@ class OneSidedClustering(GrowingEstimator):
     temper_prior : bool or "auto"
         Temper P(c) together with the likelihood: keeps clusters balanced on sparse text. "auto" is
         True for a given number of clusters; where the number is found both are tried, and the
-        tempered one is taken if its held-out perplexity is lower by more than a percent.
+        tempered one is taken if its held-out perplexity is lower by more than a percent (by more
+        than that where few tokens are held out).
     pseudo_count : float, optional
         Counts added to every cluster, spread over the columns like the corpus; by default 5 % of
         the counts that a cluster has on average. With n_components="auto" those of the one cluster
