@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from isotherm.anneal.callbacks import Callback, HeldoutRule, Progress, Recorder, TimeLimit
-    from isotherm.anneal.schedule import Adaptive, Exponential, Fixed, Grid, Linear, Tempered
+    from isotherm.anneal.schedule import (
+        Adaptive,
+        Exponential,
+        Fixed,
+        Grid,
+        Linear,
+        Splitting,
+        Tempered,
+    )
     from isotherm.anneal.start import Noisy, Spectral
     from isotherm.data.counts import Counts, as_counts
     from isotherm.data.split import split_rows, split_tokens
@@ -53,6 +61,7 @@ _HOME = {
     "Recorder": "isotherm.anneal.callbacks",
     "Segmentation": "isotherm.images.segmentation",
     "Spectral": "isotherm.anneal.start",
+    "Splitting": "isotherm.anneal.schedule",
     "Tempered": "isotherm.anneal.schedule",
     "TimeLimit": "isotherm.anneal.callbacks",
     "Tree": "isotherm.tree",
@@ -90,6 +99,7 @@ __all__ = [
     "Recorder",
     "Segmentation",
     "Spectral",
+    "Splitting",
     "Tempered",
     "TimeLimit",
     "Tree",

@@ -14,6 +14,7 @@ from isotherm.anneal.schedule import (
     Grid,
     Linear,
     Schedule,
+    Splitting,
     Tempered,
     lowest,
 )
@@ -278,3 +279,37 @@ BAD: list[tuple[Callable[[], Any], str]] = [
 def test_bad_settings_are_refused(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(IsothermError, match=message):
         make()
+
+
+def grown_to(*sizes: int) -> list[Record]:
+    return [
+        Record(2.0 * 0.9**i, -1.0, -1.0, NAN, n, n, (), 1, 0.0, True) for i, n in enumerate(sizes)
+    ]
+
+
+@pytest.mark.parametrize("zero", [0.0, 1.0])
+@pytest.mark.parametrize(
+    ("sizes", "rate"),
+    [((1,), 0.9), ((1, 2), 0.98), ((10, 11), 0.98), ((11, 12), 0.9), ((4, 8, 8), 0.9)],
+)
+def test_splitting_takes_small_steps_while_components_split(
+    zero: float, sizes: tuple[int, ...], rate: float
+) -> None:
+    trace = grown_to(*sizes)
+    schedule = Splitting(rate=0.98, idle=0.9, end=0.1)
+    found = schedule.next(trace, lambda: np.array([9.0]), zero)
+    assert found == pytest.approx(zero + rate * (trace[-1].temperature - zero))
+
+
+def test_splitting_begins_at_the_first_critical_temperature_and_ends() -> None:
+    schedule = Splitting(idle=0.5, end=1.0)
+    assert temperatures(schedule, at(3.0)) == [3.0, 1.5, 1.0]
+    assert temperatures(Splitting(idle=0.5, start=2.0), never) == [2.0, 1.0]
+    assert lowest(schedule) == 1.0
+
+
+@pytest.mark.parametrize("settings", [{"rate": 1.0}, {"idle": 0.0}, {"idle": "slow"}])
+def test_splitting_refuses_rates_that_do_not_cool(settings: dict[str, Any]) -> None:
+    name = next(iter(settings))
+    with pytest.raises(IsothermError, match=f"{name} is"):
+        Splitting(**settings)

@@ -68,6 +68,11 @@ class Growth:
         """Share by which more components must lower a score over so many held-out tokens."""
         return max(self.gain, 1.0 - math.exp(-self.nats / max(n_tokens, 1.0)))
 
+    @property
+    def enough(self) -> int:
+        """Number of components above which there is no room left that is worth probing for."""
+        return self.max_components - self.max_components // 16
+
     def closeness(self, n_components: int) -> float:
         """Factor on the tolerance with so many components."""
         return min(1.0, n_components / self.careful)
@@ -110,7 +115,7 @@ def split(growth: Growth, grown: Grown, data: Data, last: float, temperature: fl
     _, state, stats, branches = grown
     weight, table = model.components(state.params)
     K = len(weight)
-    able = _able(growth, grown, data) if growth.max_components > K else []
+    able = _able(growth, grown, data) if growth.enough > K else []
     if not able:
         return grown
     found = component_splits(model, data, state, last, np.array(able), temperature)

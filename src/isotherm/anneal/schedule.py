@@ -86,6 +86,49 @@ class Exponential:
 
 
 @dataclass(frozen=True)
+class Splitting:
+    """Small steps while components split, larger ones while they do not: for models that grow.
+
+    T - zero is multiplied by `rate` after a temperature that left at least a tenth more components
+    than the one before, and by `idle` after any other.
+
+    Parameters
+    ----------
+    rate, idle : float in (0, 1)
+    end : float
+        Last temperature.
+    start : float, optional
+        First temperature; by default the first critical one.
+    """
+
+    restarts: ClassVar[bool] = False
+
+    rate: float = 0.99
+    idle: float = 0.97
+    end: float = 1.0
+    start: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse rates that do not cool."""
+        for name, value in (("rate", self.rate), ("idle", self.idle)):
+            _check_number(name, value)
+            if not 0 < value < 1:
+                raise IsothermError(f"{name} is {value}; cooling needs a rate between 0 and 1")
+        _check_temperatures(self.end, self.start)
+
+    def next(
+        self, trace: Sequence[Record], critical: Callable[[], Array], zero: float
+    ) -> float | None:
+        """Next temperature."""
+        if not trace:
+            return _first(self.start, self.end, 1.0, critical, zero)
+        sizes = [record.n_components for record in trace[-2:]]
+        rate = self.rate if sizes[-1] >= 1.1 * sizes[0] and len(sizes) > 1 else self.idle
+        last = trace[-1].temperature
+        return _cooled(last, zero + rate * (last - zero), self.end, zero)
+
+
+@dataclass(frozen=True)
 class Linear:
     """T falls by `step` each time, from `start` (by default just below critical) to `end`."""
 
@@ -250,7 +293,7 @@ class Grid:
 def lowest(schedule: Schedule) -> float:
     """Lowest temperature of a schedule of this module; infinity for any other."""
     match schedule:
-        case Exponential() | Linear() | Adaptive():
+        case Exponential() | Splitting() | Linear() | Adaptive():
             return schedule.end
         case Tempered():
             return schedule.start

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isotherm.anneal.callbacks import Callback
-from isotherm.anneal.schedule import Exponential, Schedule, lowest
+from isotherm.anneal.schedule import Exponential, Schedule, Splitting, lowest
 from isotherm.anneal.start import Spectral, Start
 from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
@@ -125,7 +125,7 @@ class AspectModel(GrowingEstimator):
         self,
         n_components: int | str = 10,
         *,
-        max_components: int = 512,
+        max_components: int = 256,
         schedule: Schedule | None = None,
         start: Start | None = None,
         validation_fraction: float = 0.1,
@@ -203,7 +203,7 @@ class AspectModel(GrowingEstimator):
 
     def _growing_schedule(self) -> Schedule:
         # Critical temperatures lie between 1 and 2: steps must be small for aspects to split in.
-        return Exponential(rate=0.99, end=1.0, margin=1.0)
+        return Splitting(rate=0.99, idle=0.97, end=1.0)
 
     def _start(self) -> Start:
         return Spectral()

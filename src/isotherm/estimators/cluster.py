@@ -99,7 +99,7 @@ class OneSidedClustering(GrowingEstimator):
         self,
         n_components: int | str = 8,
         *,
-        max_components: int = 512,
+        max_components: int = 256,
         schedule: Schedule | None = None,
         start: Start | None = None,
         validation_fraction: float = 0.1,

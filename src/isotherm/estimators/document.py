@@ -102,7 +102,7 @@ class DocumentMixture(GrowingEstimator):
         self,
         n_components: int | str = 10,
         *,
-        max_components: int = 512,
+        max_components: int = 256,
         weights: str = "document",
         stepwise: bool = False,
         pseudo_count: float | None = None,

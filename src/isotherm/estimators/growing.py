@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from isotherm.anneal.callbacks import GenerationRule
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.grow import Growth
+from isotherm.anneal.prune import fewest
 from isotherm.anneal.schedule import Fixed, Schedule, Tempered
 from isotherm.anneal.start import Noisy, state_of
 from isotherm.anneal.trace import Fit, Outcome, State, Step
@@ -122,7 +123,7 @@ class GrowingEstimator(CountEstimator):
         # An interrupt ends the fit, also where what came before it is what is kept.
         if Outcome.INTERRUPTED in (outcome, fits[-1].outcome):
             return dataclasses.replace(best, outcome=Outcome.INTERRUPTED)
-        return best
+        return fewest(annealer, best, plan.data, plan.heldout) if self._grows else best
 
     def _check_n_components(self) -> None:
         checks.integer("max_components", self.max_components, 1)
@@ -148,11 +149,11 @@ class GrowingEstimator(CountEstimator):
     def _annealer(self, plan: Plan) -> Annealer:
         if not self._grows:
             return super()._annealer(plan)
-        engine, limit = self._engine(plan.schedule), self.max_components
+        engine, growth = self._engine(plan.schedule), Growth(self.max_components)
         callbacks = list(engine.callbacks)
         if plan.heldout is not None:
-            callbacks.append(GenerationRule(self.patience, limit=limit))
-        return dataclasses.replace(engine, start=Noisy(), callbacks=callbacks, growth=Growth(limit))
+            callbacks.append(GenerationRule(self.patience, limit=growth.enough))
+        return dataclasses.replace(engine, start=Noisy(), callbacks=callbacks, growth=growth)
 
     def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
         super()._set_fitted(plan, fit, cooled)

@@ -116,7 +116,7 @@ class HierarchicalClustering(CountEstimator):
         weights: str = "uniform",
         weights_fraction: float = 0.1,
         aspect_temperature: float | str = 1.0,
-        max_components: int = 512,
+        max_components: int = 256,
         schedule: Schedule | None = None,
         validation_fraction: float = 0.1,
         patience: int = 2,

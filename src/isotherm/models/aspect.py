@@ -156,7 +156,8 @@ class Aspect(Topics):
         share = block.weight[:, None] * U
         gain = U * share * inverse(table * params.row_mass[components])
         scale = V[:, components] * inverse(np.sqrt(p))
-        return Deviation(ratio, gain, scale, table * inverse(share), np.sqrt(p))
+        parts = gain, scale, table * inverse(share), np.sqrt(p)
+        return Deviation(ratio, *(part.astype(k.dtype, copy=False) for part in parts))
 
     def critical_temperature(self, singular: float) -> float:
         """T_c = 1 + s2."""

@@ -60,8 +60,8 @@ class Deviation(NamedTuple):
 
     C = `values` x `scale` - `shift` x `centre`, where `values` (nnz,) stand on the pattern of the
     counts, `gain` (I, C) and `shift` (I, C) or (I, 1) belong to rows, `scale` and `centre` (J, C)
-    to columns. The second term takes the direction out that would break the normalisation. A
-    product costs about as much as an E-step with C components.
+    to columns, all in the type of the tables. The second term takes the direction out that would
+    break the normalisation. A product costs about as much as an E-step with C components.
     """
 
     values: Array
@@ -74,11 +74,12 @@ class Deviation(NamedTuple):
         """C'diag(weight gain) C v for each component, (J, C) from (J, C)."""
         pattern = block.with_values(self.values)
         image = k.times(pattern, self.scale * vectors)
-        image -= self.shift * (self.centre * vectors).sum(axis=0)
+        image -= self.shift * np.einsum("jc,jc->c", self.centre, vectors, dtype=np.float64)
         image *= self.gain
-        back = self.scale * k.transposed_times(pattern, image)
-        back -= self.centre * ((block.weight[:, None] * self.shift) * image).sum(axis=0)
-        return np.asarray(back)
+        back = k.transposed_times(pattern, image)
+        back *= self.scale
+        back -= self.centre * np.einsum("i,ic,ic->c", block.weight, self.shift, image)
+        return back
 
 
 class Model(Protocol):

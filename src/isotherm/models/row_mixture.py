@@ -134,8 +134,8 @@ class RowMixture(Topics):
         """sqrt(q) (n(x,y) - n(x) p(y)) / sqrt((n_k + alpha) p(y)), only where p(y) > 0."""
         p = params.word_topic[:, components].astype(np.float64)
         scale = inverse(np.sqrt((params.tokens[components] + self.pseudo_count) * p))
-        gain = rows.posterior[:, components].astype(np.float64)
-        return Deviation(block.values, gain, scale, block.row_totals[:, None], p * scale)
+        parts = rows.posterior[:, components], scale, block.row_totals[:, None], p * scale
+        return Deviation(block.values, *(part.astype(k.dtype, copy=False) for part in parts))
 
     def _pseudo_energy(self, table: Array, marginal: Array) -> float:
         """-alpha sum_k sum_y p(y) log P(y|k) for distributions (J, K) and the marginal p (J,)."""
