@@ -13,6 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from anneal.corpora import one_topic_each
 from isotherm import (
+    Adaptive,
     Callback,
     Counts,
     Exponential,
@@ -164,15 +165,19 @@ def test_hard_limit_has_hard_posteriors() -> None:
     assert hard.mutual_information_ >= soft.mutual_information_ - 1e-9
 
 
-@pytest.mark.parametrize("schedule", [Grid((0.7, 1.0, 2.0)), Tempered(0.8), Exponential(end=1.0)])
+@pytest.mark.parametrize(
+    "schedule", [Grid((0.7, 1.0, 2.0)), Tempered(0.8), Exponential(0.7, end=0.7, start=1.4)]
+)
 def test_other_schedules(schedule: Any) -> None:
     model = TwoSidedClustering(3, 4, schedule=schedule, random_state=0).fit(X)
     assert adjusted_rand_score(ROWS, model.row_labels_) == 1.0
     assert model.temperature_ in [record.temperature for record in model.trace_]
-    if isinstance(schedule, Exponential):
-        # Nothing to cool from: the first critical temperature is zero.
-        assert model.first_critical_ == pytest.approx(0.0, abs=1e-9)
-        assert model.temperature_ == 1.0
+
+
+def test_there_is_nothing_to_cool_from() -> None:
+    for schedule in (Exponential(), Adaptive()):
+        with pytest.raises(IsothermError, match="first critical temperature, which this model has"):
+            TwoSidedClustering(3, schedule=schedule).fit(X)
 
 
 def test_cooling_from_noise_finds_nothing() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import logging
 import math
 import os
 import zlib
@@ -21,6 +22,8 @@ import numpy as np
 from isotherm.data import frames
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
+
+log = logging.getLogger("isotherm")
 
 __all__ = ["keep_frequent", "read_pairs"]
 
@@ -128,7 +131,10 @@ def _read_file(path: Path, left: str | None, right: str | None, count: str | Non
     else:
         places, sizes = [0, 1, 2], (2, 3)
         is_header = len(first.fields) == 3 and _number(first.fields[2]) is None
-        lines = lines if is_header else chain([first], lines)
+        if is_header:
+            log.info("%s: the first line is taken for a header: %s", path, first.fields)
+        else:
+            lines = chain([first], lines)
     pairs: tuple[list[str], list[str], list[float]] = ([], [], [])
     broken: list[str] = []
     for number, fields in lines:

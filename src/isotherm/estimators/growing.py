@@ -42,7 +42,8 @@ class GrowingEstimator(CountEstimator):
         """The same model with another number of components, from the run that grew this one.
 
         Components that split beyond that number are put together again, along the tree; the
-        solution then settles on the counts. Needs no cooling: much cheaper than a fit.
+        solution then settles on the counts. Needs no cooling: much cheaper than a fit. Components
+        that are one at that temperature stay one (`n_distinct_` says how many there are).
 
         Parameters
         ----------
@@ -152,7 +153,8 @@ class GrowingEstimator(CountEstimator):
         engine, growth = self._engine(plan.schedule), Growth(self.max_components)
         callbacks = list(engine.callbacks)
         if plan.heldout is not None:
-            callbacks.append(GenerationRule(self.patience, limit=growth.enough))
+            gain = growth.needed(plan.heldout.size)
+            callbacks.append(GenerationRule(self.patience, gain, limit=growth.enough))
         return dataclasses.replace(engine, start=Noisy(), callbacks=callbacks, growth=growth)
 
     def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:

@@ -49,8 +49,8 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         Number of clusters of columns L; K by default.
     schedule : Schedule, optional
         Temperatures; by default heating from T = 1 by a factor of 1 / 0.85 a step, to 6 at most.
-        `Fixed(0.0)` gives hard clusters; `Grid` begins anew at every temperature. Schedules
-        that cool from a critical temperature do not apply: this model has no first one.
+        `Fixed(0.0)` gives hard clusters; `Grid` begins anew at every temperature. Schedules that
+        cool need a start of their own: this model has no first critical temperature.
     start : Start, optional
         Where the clusters begin; two one-sided fits by default.
     validation_fraction : float
@@ -211,6 +211,11 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         checks.flag("temper_prior", self.temper_prior)
+        if getattr(self.schedule, "start", 0.0) is None:
+            raise IsothermError(
+                f"schedule={self.schedule!r} cools from the first critical temperature, which this "
+                "model has not: give it a start, or leave the schedule out to heat from T = 1"
+            )
         if self.n_column_components is not None:
             checks.integer("n_column_components", self.n_column_components, 1)
 
