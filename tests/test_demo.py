@@ -33,7 +33,7 @@ def test_demonstration_prints_topics_and_writes_a_report(
     assert said.out.count("->") == 1
     assert said.out.count("=>") == 1
     assert "How many topics?" in said.out
-    assert "the most allowed" in said.out
+    assert "about the most allowed" in said.out
     assert "How many topics, and how they came apart" in page
     assert "First critical temperature" in said.out
     assert "(NMI)" in said.out

@@ -57,7 +57,9 @@ def test_second_example_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.M
     small = isotherm.load_docstrings(["numpy"])
     monkeypatch.setattr(isotherm, "load_docstrings", lambda: small)
     monkeypatch.chdir(tmp_path)
-    assert run(second).startswith("AspectModel: 40 components")
+    said = re.match(r"AspectModel: (\d+) components", run(second))
+    assert said
+    assert 35 <= int(said[1]) <= 40
     assert sorted(p.name for p in tmp_path.iterdir()) == ["path.svg", "report.html"]
 
 

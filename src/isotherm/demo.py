@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isotherm import AspectModel, load_docstrings, map_corpus
+from isotherm.anneal.grow import Growth
 from isotherm.data.base import Array
 from isotherm.datasets.docstrings import Docstrings
 from isotherm.report import Shares, label_shares, write_report
@@ -97,8 +98,8 @@ def number_table(model: AspectModel) -> str:
     for step in model.path_:
         mark = "=>" if step.n_components == model.n_components_ else "  "
         lines.append(f"  {mark} {step.n_components:6d}  {step.heldout:19.1f}")
-    if model.n_components_ >= model.max_components:
-        lines.append("  the most allowed: more would predict held-out words still better")
+    if model.n_components_ >= Growth(model.max_components).enough:
+        lines.append("  about the most allowed: more would predict held-out words still better")
     return "\n".join(lines)
 
 

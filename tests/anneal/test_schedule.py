@@ -290,21 +290,28 @@ def grown_to(*sizes: int) -> list[Record]:
 @pytest.mark.parametrize("zero", [0.0, 1.0])
 @pytest.mark.parametrize(
     ("sizes", "rate"),
-    [((1,), 0.9), ((1, 2), 0.98), ((10, 11), 0.98), ((11, 12), 0.9), ((4, 8, 8), 0.9)],
+    [
+        ((9,), 0.98),
+        ((10, 20), 0.98),
+        ((10, 11), 0.98),
+        ((11, 12), 0.9),
+        ((8, 16, 16), 0.9),
+        ((9, 9), 0.98),
+    ],
 )
 def test_splitting_takes_small_steps_while_components_split(
     zero: float, sizes: tuple[int, ...], rate: float
 ) -> None:
     trace = grown_to(*sizes)
-    schedule = Splitting(rate=0.98, idle=0.9, end=0.1)
+    schedule = Splitting(rate=0.98, idle=0.9, many=10, end=0.1)
     found = schedule.next(trace, lambda: np.array([9.0]), zero)
     assert found == pytest.approx(zero + rate * (trace[-1].temperature - zero))
 
 
 def test_splitting_begins_at_the_first_critical_temperature_and_ends() -> None:
-    schedule = Splitting(idle=0.5, end=1.0)
+    schedule = Splitting(rate=0.5, end=1.0)
     assert temperatures(schedule, at(3.0)) == [3.0, 1.5, 1.0]
-    assert temperatures(Splitting(idle=0.5, start=2.0), never) == [2.0, 1.0]
+    assert temperatures(Splitting(rate=0.5, start=2.0), never) == [2.0, 1.0]
     assert lowest(schedule) == 1.0
 
 

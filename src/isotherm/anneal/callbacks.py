@@ -60,8 +60,8 @@ class GenerationRule(Callback):
 
     A temperature at which components were added opens a generation, and so does every temperature
     once there are `limit` of them. It is worth it if it lowers the best held-out score by the share
-    `gain`; one with more components than the best and a score above it by the share `much` ends the
-    run at once.
+    `gain`; one with more components than the best and a score above it by the share `much`, or with
+    the most that there may be and any worse score, ends the run at once.
     """
 
     patience: int = 2
@@ -80,7 +80,9 @@ class GenerationRule(Callback):
             elif grew:
                 wasted += 1
         last = fit.trace[-1]
-        far = last.n_components > enough and last.heldout > best * (1.0 + self.much)
+        share = self.gain if last.n_components >= self.limit else self.much
+        beyond = last.n_components > enough or last.n_components >= self.limit
+        far = beyond and last.heldout > best * (1.0 + share)
         return wasted >= self.patience or far
 
 

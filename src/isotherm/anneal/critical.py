@@ -24,7 +24,7 @@ log = logging.getLogger("isotherm")
 
 # Solves for many components: Lanczos steps between restarts, restarts, and the residual relative to
 # the eigenvalue at which a component is done. Directions that are less exact make worse splits.
-CYCLE, MOST_CYCLES, EXACT = 8, 5, 0.02
+CYCLE, MOST_CYCLES, EXACT = 8, 5, 0.05
 
 
 class _Vector(NamedTuple):

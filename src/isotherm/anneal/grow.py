@@ -52,7 +52,7 @@ class Growth:
         worth more than a component.
     careful : int
         Fewer components than this settle more closely, in proportion to their number: what comes
-        later inherits from them, and they cost little.
+        later inherits from them, and they cost little. Twice as many settle half as closely.
     """
 
     max_components: int = 256
@@ -71,11 +71,11 @@ class Growth:
     @property
     def enough(self) -> int:
         """Number of components above which there is no room left that is worth probing for."""
-        return self.max_components - self.max_components // 16
+        return self.max_components - self.max_components // 8
 
     def closeness(self, n_components: int) -> float:
         """Factor on the tolerance with so many components."""
-        return min(1.0, n_components / self.careful)
+        return min(2.0, n_components / self.careful)
 
     def __post_init__(self) -> None:
         """Refuse settings with which nothing would grow."""

@@ -87,14 +87,16 @@ class Exponential:
 
 @dataclass(frozen=True)
 class Splitting:
-    """Small steps while components split, larger ones while they do not: for models that grow.
+    """Small steps while components split, larger ones while many do not: for models that grow.
 
-    T - zero is multiplied by `rate` after a temperature that left at least a tenth more components
-    than the one before, and by `idle` after any other.
+    T - zero is multiplied by `rate`; by `idle` after a temperature that left `many` components and
+    not a tenth more than the one before.
 
     Parameters
     ----------
     rate, idle : float in (0, 1)
+    many : int
+        Fewer components than this cost little: they are cooled slowly in any case.
     end : float
         Last temperature.
     start : float, optional
@@ -104,7 +106,8 @@ class Splitting:
     restarts: ClassVar[bool] = False
 
     rate: float = 0.99
-    idle: float = 0.97
+    idle: float = 0.95
+    many: int = 64
     end: float = 1.0
     start: float | None = None
 
@@ -123,7 +126,8 @@ class Splitting:
         if not trace:
             return _first(self.start, self.end, 1.0, critical, zero)
         sizes = [record.n_components for record in trace[-2:]]
-        rate = self.rate if sizes[-1] >= 1.1 * sizes[0] and len(sizes) > 1 else self.idle
+        idle = sizes[-1] >= self.many and sizes[-1] < 1.1 * sizes[0]
+        rate = self.idle if idle else self.rate
         last = trace[-1].temperature
         return _cooled(last, zero + rate * (last - zero), self.end, zero)
 

@@ -203,7 +203,7 @@ class AspectModel(GrowingEstimator):
 
     def _growing_schedule(self) -> Schedule:
         # Critical temperatures lie between 1 and 2: steps must be small for aspects to split in.
-        return Splitting(rate=0.99, idle=0.97, end=1.0)
+        return Splitting(rate=0.99, idle=0.95, end=1.0)
 
     def _start(self) -> Start:
         return Spectral()
