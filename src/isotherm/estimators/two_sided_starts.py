@@ -26,6 +26,11 @@ from isotherm.models.cluster import Cluster
 from isotherm.models.row_mixture import ClusterStats
 from isotherm.models.two_sided import TwoSided
 
+# One-sided fits of more than twice as many rows as this are cooled on some of them.
+MOST_ROWS = 4000
+# Most sweeps after which two ways to begin are compared.
+COMPARED = 10
+
 
 @dataclass(frozen=True)
 class Heating:
@@ -97,7 +102,7 @@ class OneSidedFits:
 
     def state(self, model: TwoSided, data: Data, rng: np.random.Generator) -> State:
         """State before the first sweep."""
-        sweeps = Annealer(Fixed(1.0), NO_RELAXATION, tol=self.tol)
+        sweeps = Annealer(Fixed(1.0), NO_RELAXATION, tol=self.tol, max_sweeps=COMPARED)
         fits = [
             completed(sweeps.run(model, data, rng, state=self._begun(model, data, first, rng)))
             for first in self.first
@@ -126,8 +131,29 @@ class OneSidedFits:
             start=start,
             tol=self.tol,
         )
-        fit = completed(annealer.run(model, data, rng))
+        part = sample(data)
+        fit = completed(annealer.run(model, part, rng))
+        if part is not data:
+            # The clusters of some rows are a good start for those of all.
+            last = Annealer(Fixed(end), NO_RELAXATION, tol=self.tol, max_sweeps=COMPARED)
+            state = state_of(model, data, fit.state.params)
+            fit = completed(last.run(model, data, rng, state=state))
         return tuple(rows.posterior for rows in fit.state.rows)
+
+
+def sample(data: Data) -> Data:
+    """Every n-th row of data with far more than MOST_ROWS of them; else the data itself.
+
+    Only what is held in this process is sampled.
+    """
+    if not isinstance(data, Local):
+        return data
+    step = sum(block.n_rows for block in data.blocks) // MOST_ROWS
+    if step < 2:
+        return data
+    blocks = [block.take(np.arange(0, block.n_rows, step)) for block in data.blocks]
+    part = Local(blocks, data.kernels)
+    return part if part.summary.total > 0 else data
 
 
 def _sums(k: Kernels, block: Block, posterior: Array) -> Expected:

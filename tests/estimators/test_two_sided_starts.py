@@ -1,0 +1,37 @@
+"""Large tables: the one-sided fits that two-sided clustering begins with see some rows first."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics import adjusted_rand_score
+
+from isotherm import Counts, TwoSidedClustering
+from isotherm.data.local import Local
+from isotherm.estimators import two_sided_starts
+from isotherm.estimators.two_sided_starts import sample
+from isotherm.kernels.cpu import Cpu
+
+
+def test_only_large_data_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = Counts(sparse.csr_array(np.arange(1.0, 31.0)[:, None]))
+    data = Local.place(counts, Cpu("float64"), n_blocks=2)
+    assert sample(data) is data
+    monkeypatch.setattr(two_sided_starts, "MOST_ROWS", 10)
+    part = sample(data)
+    assert isinstance(part, Local)
+    sizes = [block.n_rows for block in data.blocks]
+    assert [block.n_rows for block in part.blocks] == [-(-size // 3) for size in sizes]
+    assert part.blocks[0].values.tolist() == data.blocks[0].values[::3].tolist()
+    monkeypatch.setattr(two_sided_starts, "MOST_ROWS", 16)
+    assert sample(data) is data
+
+
+def test_clusters_of_some_rows_lead_to_those_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    rows, columns = np.arange(120) % 3, np.arange(90) % 3
+    rates = np.where(rows[:, None] == columns, 1.0, 0.1)
+    X = rng.poisson(rates)
+    monkeypatch.setattr(two_sided_starts, "MOST_ROWS", 30)
+    model = TwoSidedClustering(3, random_state=0).fit(X)
+    assert adjusted_rand_score(rows, model.row_labels_) == 1.0
+    assert adjusted_rand_score(columns, model.column_labels_) == 1.0
