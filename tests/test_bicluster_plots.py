@@ -99,7 +99,7 @@ def test_figures_can_be_written_into_a_given_one(model: TwoSidedClustering) -> N
 
 def test_what_cannot_be_drawn_is_refused(model: TwoSidedClustering) -> None:
     with pytest.raises(IsothermError, match="got AspectModel; give a fitted TwoSidedClustering"):
-        association(AspectModel())  # type: ignore[arg-type]
+        association(AspectModel())
     with pytest.raises(IsothermError, match="this TwoSidedClustering is not fitted yet"):
         association(TwoSidedClustering())
     with pytest.raises(IsothermError, match="n_words=0; it must be 1 or more"):

@@ -78,7 +78,7 @@ def objective(rows: Array, columns: Array, phi: Array, temperature: float) -> fl
 
 @pytest.fixture(params=MODELS, ids=["square", "wide", "tempered-prior"])
 def model(request: pytest.FixtureRequest) -> TwoSided:
-    return request.param  # type: ignore[no-any-return]
+    return request.param
 
 
 @pytest.fixture(params=[Reference(), Cpu("float64")], ids=["reference", "cpu"])
