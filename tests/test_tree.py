@@ -50,7 +50,7 @@ def test_unknown_temperatures_are_equal() -> None:
 
 
 def test_numpy_integers_become_plain_ones() -> None:
-    tree = Tree(np.array(PARENTS), np.array(LEAVES), np.array(TREE.temperatures))  # type: ignore[arg-type]
+    tree = Tree(np.array(PARENTS), np.array(LEAVES), np.array(TREE.temperatures))
     assert tree == TREE
     assert {type(x) for x in (*tree.parents, *tree.leaves)} == {int}
 
@@ -154,7 +154,7 @@ def test_deep_trees_need_no_recursion() -> None:
         (lambda: Tree((-1, 5)), "node 1 has parent 5; with 2 nodes a parent is -1"),
         (lambda: Tree((-1, -3)), "node 1 has parent -3; with 2 nodes a parent is -1"),
         (lambda: Tree((1, -1)), "node 0 stands before its parent 1"),
-        (lambda: Tree((-1, 0.5)), r"parents is \[-1, 0.5\]; it must be a list of integers"),  # type: ignore[arg-type]
+        (lambda: Tree((-1, 0.5)), r"parents is \[-1, 0.5\]; it must be a list of integers"),
         (lambda: Tree((-1, 0, 0), (1,)), r"leaves are \[1\]; they must be the nodes without"),
         (lambda: Tree((-1, 0, 0), (1, 1)), r"leaves are \[1, 1\]; they must be the nodes"),
         (lambda: Tree((-1, 0, 0), (0, 1)), r"without children, \[1, 2\], each once"),
@@ -183,7 +183,7 @@ def test_deep_trees_need_no_recursion() -> None:
 )
 def test_refusals(make: object, message: str) -> None:
     with pytest.raises(IsothermError, match=message):
-        make()  # type: ignore[operator]
+        make()
 
 
 def test_cut_opens_the_hottest_branches_first() -> None:

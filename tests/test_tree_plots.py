@@ -18,7 +18,7 @@ def model() -> HierarchicalClustering:
 
 
 def texts(figure: object) -> list[str]:
-    return [text.get_text() for text in figure.axes[0].texts]  # type: ignore[attr-defined]
+    return [text.get_text() for text in figure.axes[0].texts]
 
 
 def test_every_node_shows_its_words(model: HierarchicalClustering) -> None:
@@ -60,7 +60,7 @@ def test_a_given_figure_is_drawn_into(model: HierarchicalClustering) -> None:
 
 def test_refusals(model: HierarchicalClustering) -> None:
     with pytest.raises(IsothermError, match="str has no tree of nodes; give a fitted Hierarchical"):
-        tree_words("model")  # type: ignore[arg-type]
+        tree_words("model")
     with pytest.raises(IsothermError, match="this HierarchicalClustering is not fitted yet"):
         word_spread(HierarchicalClustering(), 0)
     with pytest.raises(IsothermError, match="word is 99; give the number of a column, 0 to 11"):
