@@ -21,7 +21,15 @@ LAYERS = (
     (
         *("estimators", "evaluate", "datasets", "plots", "map_plots", "report", "_page", "io"),
         *("_tree_page", "growth_plots"),
-        *("bicluster_plots", "images", "maps", "pairs", "retrieval", "tree_plots"),
+        *(
+            "bicluster_plots",
+            "images",
+            "maps",
+            "pairs",
+            "retrieval",
+            "semi_supervised",
+            "tree_plots",
+        ),
     ),
     ("", "__main__", "demo", "cli", "viewer"),
 )
@@ -35,7 +43,7 @@ ONLY_IN = {
     "pandas": (),
     "polars": (),
     "skimage": ("images.files",),
-    "sklearn": ("estimators", "datasets"),
+    "sklearn": ("estimators", "datasets", "semi_supervised"),
     "threadpoolctl": ("kernels",),
     "torch": ("kernels",),
 }
