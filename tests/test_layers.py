@@ -13,9 +13,9 @@ SRC = Path(__file__).parents[1] / "src" / "isotherm"
 # the module and all that is inside it; the longest name that fits decides.
 LAYERS = (
     ("errors", "files", "nested", "tree", "_tree_checks"),
-    ("data", "graph"),
+    ("data",),
     ("kernels",),
-    ("data.local", "data.remote"),
+    ("data.local", "data.remote", "graph", "_graph_parts"),
     ("models",),
     ("anneal",),
     (
@@ -42,6 +42,7 @@ ONLY_IN = {
     "numba": ("kernels",),
     "pandas": (),
     "polars": (),
+    "pynndescent": ("_graph_parts",),
     "skimage": ("images.files",),
     "sklearn": ("estimators", "datasets", "semi_supervised"),
     "threadpoolctl": ("kernels",),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from isotherm.estimators.gtm import GTM
     from isotherm.estimators.hierarchy import HierarchicalClustering
     from isotherm.estimators.two_sided import TwoSidedClustering
+    from isotherm.graph import Neighbors, neighbor_graph
     from isotherm.images.segment import segment
     from isotherm.images.segmentation import Segmentation
     from isotherm.maps.corpus import CorpusMap
@@ -54,6 +55,7 @@ _HOME = {
     "IsothermWarning": "isotherm.errors",
     "Linear": "isotherm.anneal.schedule",
     "MappedCorpus": "isotherm.maps.workflow",
+    "Neighbors": "isotherm.graph",
     "Noisy": "isotherm.anneal.start",
     "OneSidedClustering": "isotherm.estimators.cluster",
     "PairClusters": "isotherm.pairs",
@@ -70,6 +72,7 @@ _HOME = {
     "cluster_pairs": "isotherm.pairs",
     "load_docstrings": "isotherm.datasets.docstrings",
     "map_corpus": "isotherm.maps.workflow",
+    "neighbor_graph": "isotherm.graph",
     "segment": "isotherm.images.segment",
     "split_rows": "isotherm.data.split",
     "split_tokens": "isotherm.data.split",
@@ -92,6 +95,7 @@ __all__ = [
     "IsothermWarning",
     "Linear",
     "MappedCorpus",
+    "Neighbors",
     "Noisy",
     "OneSidedClustering",
     "PairClusters",
@@ -108,6 +112,7 @@ __all__ = [
     "cluster_pairs",
     "load_docstrings",
     "map_corpus",
+    "neighbor_graph",
     "segment",
     "split_rows",
     "split_tokens",

@@ -1,0 +1,191 @@
+"""What `isotherm.graph` is made of; the one place that imports pynndescent."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from scipy import sparse
+
+from isotherm.data.base import Array
+from isotherm.data.counts import Counts
+from isotherm.errors import IsothermError
+
+
+def integer(name: str, value: Any) -> None:
+    """Refuse anything but an integer of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise IsothermError(f"{name}={value!r}; it must be an integer of at least 1")
+
+
+def one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
+    """Refuse anything but the listed words."""
+    if not isinstance(value, str) or value not in allowed:
+        raise IsothermError(f"{name}={value!r}; it must be one of {', '.join(map(repr, allowed))}")
+
+
+def idf(counts: Counts) -> Array:
+    """Weights log(N / df) of the columns, (J,); 0 for a column that no row has."""
+    df = np.bincount(counts.matrix.indices, minlength=counts.n_columns)
+    weights: Array = np.where(df > 0, np.log(counts.n_rows / np.maximum(df, 1)), 0.0)
+    return weights
+
+
+def weighted(counts: Counts, weights: Array) -> sparse.csr_array:
+    """Rows times the weights of columns (J,), divided by their sums; no stored zeros."""
+    rows = counts.matrix.astype(np.float64)
+    # Weights of at most 1 cannot make a finite total infinite; the sum divides the factor out.
+    rows.data *= weights[rows.indices] / max(weights.max(initial=0.0), np.finfo(np.float64).tiny)
+    rows.eliminate_zeros()
+    owner = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    sums = np.bincount(owner, weights=rows.data, minlength=rows.shape[0])
+    rows.data /= sums[owner]
+    return canonical(rows)
+
+
+def canonical(matrix: Any) -> sparse.csr_array:
+    """The matrix in compressed rows, sorted, without duplicates or stored zeros."""
+    csr = sparse.csr_array(matrix)
+    csr.sum_duplicates()
+    csr.eliminate_zeros()
+    return csr
+
+
+def edges(found: Array, n_columns: int) -> sparse.csr_array:
+    """Matrix (I, n_columns) with a 1 for each index found (I, r); -1 is none."""
+    rows, places = np.nonzero(found >= 0)
+    ones = np.ones(len(rows))
+    shape = (len(found), n_columns)
+    return canonical(sparse.coo_array((ones, (rows, found[rows, places])), shape=shape))
+
+
+def matrix_of(W: Any) -> sparse.csr_array:
+    """A matrix as a new csr_array of float64; duplicates are still there."""
+    try:
+        if sparse.issparse(W):
+            given: Any = W
+            return sparse.csr_array(given.astype(np.float64, copy=True))
+        dense = np.asarray(W)
+        if dense.ndim != 2:
+            raise IsothermError(
+                f"The graph has shape {dense.shape}; it must be a matrix of weights (N, N), "
+                "sparse or dense. Give one row and one column for each row of X."
+            )
+        return sparse.csr_array(dense.astype(np.float64))
+    except (TypeError, ValueError) as error:
+        if isinstance(error, IsothermError):
+            raise
+        raise IsothermError(
+            f"The graph cannot be read as a matrix of numbers ({error}); give weights >= 0, "
+            "sparse or dense, (N, N)."
+        ) from error
+
+
+def label_codes(y: Any, n_rows: int | None) -> Array:
+    """Codes (N,) of labels from 0 on, -1 where the label is unknown."""
+    given = np.asarray(y)
+    if given.ndim != 1 or (n_rows is not None and len(given) != n_rows):
+        wanted = "one label for each row" if n_rows is None else f"{n_rows} labels, one per row"
+        raise IsothermError(
+            f"y has shape {given.shape}; it must hold {wanted}. Put -1 where no label is known."
+        )
+    if given.dtype.kind in "biu":
+        unknown = (given == -1) if given.dtype.kind == "i" else np.zeros(len(given), bool)
+    elif given.dtype.kind == "f":
+        _check_classes(given)
+        unknown = given == -1
+    elif given.dtype.kind in "UO":
+        listed = given.tolist()
+        for i, label in enumerate(listed):
+            if isinstance(label, float) and not label.is_integer():
+                _check_classes(np.array([label]), first=i)
+        given = np.array([str(label) for label in listed], dtype=object)
+        unknown = np.array([label is None or str(label) == "-1" for label in listed], bool)
+    else:
+        raise IsothermError(
+            f"y has dtype {given.dtype}; labels are integers, booleans or strings. Encode them."
+        )
+    codes = np.full(len(given), -1, np.int64)
+    codes[~unknown] = np.unique(given[~unknown], return_inverse=True)[1]
+    return codes
+
+
+def _check_classes(labels: Array, first: int = 0) -> None:
+    bad = np.flatnonzero(~np.isfinite(labels) | (labels != np.rint(labels)))
+    if len(bad):
+        raise IsothermError(
+            f"y holds {labels[bad[0]]:g} at row {first + bad[0]}; labels are classes: integers, "
+            "booleans or strings. Put -1 where no label is known."
+        )
+
+
+def labelled(
+    graph: sparse.csr_array, codes: Array, most: int | None, rng: Generator
+) -> sparse.csr_array:
+    """The graph with edges within labels and none between them."""
+    coo = graph.tocoo()
+    rows, columns = coo.coords
+    first, second = codes[rows], codes[columns]
+    keep = (first == second) | (first < 0) | (second < 0)
+    old = sparse.csr_array((coo.data[keep], (rows[keep], columns[keep])), shape=graph.shape)
+    pairs = [_partners(members, most, rng) for members in _classes(codes)]
+    i, j = np.concatenate([np.empty((2, 0), np.int64), *pairs], axis=1)
+    new = sparse.csr_array((np.ones(len(i)), (i, j)), shape=graph.shape)
+    # An edge that was there keeps its weight.
+    new = canonical(new - new.multiply(old > 0))
+    return canonical(old + new.maximum(new.T))
+
+
+def _classes(codes: Array) -> list[Array]:
+    """Rows of each label, ascending."""
+    order = np.argsort(codes, kind="stable")
+    cuts = np.searchsorted(codes[order], np.arange(codes.max(initial=-1) + 2))
+    return [order[lo:hi] for lo, hi in itertools.pairwise(cuts)]
+
+
+def _partners(members: Array, most: int | None, rng: Generator) -> Array:
+    """Pairs (2, P) of members of a label: all, or at most so many for each member.
+
+    A random ring: each is tied to those next to it on both sides, and an odd number is made up for
+    by one from the other half of the ring.
+    """
+    n = len(members)
+    if most is None or most >= n - 1:
+        return members[np.array(np.triu_indices(n, 1))]
+    ring = rng.permutation(members)
+    pairs = [np.array([ring, np.roll(ring, -step)]) for step in range(1, most // 2 + 1)]
+    if most % 2:
+        pairs.append(np.array([ring[: n // 2], ring[n // 2 : 2 * (n // 2)]]))
+    return np.concatenate(pairs, axis=1)
+
+
+def descent(rows: sparse.csr_array, n: int, n_threads: int | None, seed: int) -> Array:
+    """Candidates (N, n) for the neighbours of each row by pynndescent, -1 where there is none."""
+    candidates = np.full((rows.shape[0], n), -1, np.int64)
+    # Rows without weight are as far from all others as any, and would only be in the way.
+    filled = np.flatnonzero(np.diff(rows.indptr))
+    n = min(n, len(filled) - 1)
+    if n < 1:
+        return candidates
+    data = sparse.csr_matrix(rows[filled].astype(np.float32))
+    index = _pynndescent().NNDescent(
+        data, metric="manhattan", n_neighbors=n + 1, random_state=seed, n_jobs=n_threads
+    )
+    found = index.neighbor_graph[0]
+    candidates[filled, : n + 1] = np.where(found >= 0, filled[found], -1)[:, : candidates.shape[1]]
+    return candidates
+
+
+def _pynndescent() -> Any:
+    try:
+        import pynndescent
+    except ImportError as error:
+        raise IsothermError(
+            'method="descent" needs pynndescent, which is not installed; install '
+            "isotherm[neighbors], or use another method."
+        ) from error
+    return pynndescent
