@@ -1,5 +1,6 @@
 """Estimators that find their number of components."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,25 @@ def test_rows_in_proportion_are_one_component_without_a_warning(kind: Any) -> No
     model = kind("auto", random_state=0).fit(np.outer(np.arange(1, 7), [1, 2, 3]))
     assert model.n_components_ == model.tree_.n_nodes == 1
     np.testing.assert_allclose(model.components_, [[1 / 6, 2 / 6, 3 / 6]])
+
+
+def test_many_clusters_that_no_longer_split_are_cooled_faster() -> None:
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(100, 0.05), 80)
+    rows = np.array([rng.multinomial(60, topics[i % 80]) for i in range(320)])
+    model = OneSidedClustering(
+        "auto", max_components=80, validation_fraction=0, tol=1e-3, random_state=0
+    ).fit(rows)
+    trace = model.trace_
+    steps = [
+        (one.n_components, two.temperature / one.temperature)
+        for one, two in itertools.pairwise(trace[:-1])
+    ]
+    # Splits are a matter of small steps, and many clusters one of few.
+    assert all(step == pytest.approx(0.98) for n, step in steps if n < 64)
+    many = [step for n, step in steps if n >= 64]
+    assert many[-20:] == pytest.approx([0.93] * 20)
+    assert trace[-1].temperature == 1.0
 
 
 def test_fixed_numbers_have_no_tree() -> None:

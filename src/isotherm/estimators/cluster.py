@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from isotherm.anneal.callbacks import Callback
-from isotherm.anneal.schedule import Exponential, Schedule
+from isotherm.anneal.schedule import Exponential, Schedule, Splitting
 from isotherm.anneal.start import Spectral, Start
 from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
@@ -41,7 +41,8 @@ class OneSidedClustering(GrowingEstimator):
         With "auto": most clusters.
     schedule : Schedule, optional
         Temperatures; by default exponential cooling from below the first critical
-        temperature (0.6 times it), by 7 % a step, down to 1.
+        temperature (0.6 times it), by 7 % a step, down to 1; with "auto" from that temperature
+        itself, by 2 % a step until there are many clusters that no longer split.
     start : Start, optional
         Where the clusters begin; `Spectral(size=1.0)` by default.
     validation_fraction : float
@@ -202,7 +203,8 @@ class OneSidedClustering(GrowingEstimator):
         return Exponential(rate=0.93, end=1.0, margin=0.6)
 
     def _growing_schedule(self) -> Schedule:
-        return Exponential(rate=0.98, end=1.0, margin=1.0)
+        # On sparse text all splits come within a few degrees, far above the best temperature.
+        return Splitting(rate=0.98, idle=0.93, end=1.0)
 
     def _start(self) -> Start:
         return Spectral(size=1.0)

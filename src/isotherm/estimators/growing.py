@@ -144,7 +144,7 @@ class GrowingEstimator(CountEstimator):
         if isinstance(schedule, Fixed | Tempered) or getattr(schedule, "restarts", False):
             raise IsothermError(
                 f"schedule={schedule!r} with n_components='auto'; components split while the model "
-                "cools: use Exponential, Linear or Adaptive, or give a number of components"
+                "cools: use Splitting, Exponential or Linear, or give a number of components"
             )
 
     def _annealer(self, plan: Plan) -> Annealer:
