@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from isotherm.estimators.document import DocumentMixture
     from isotherm.estimators.gtm import GTM
     from isotherm.estimators.hierarchy import HierarchicalClustering
+    from isotherm.estimators.manifold import DTM, LTM, LapPLSI
     from isotherm.estimators.two_sided import TwoSidedClustering
     from isotherm.graph import Neighbors, neighbor_graph
     from isotherm.images.segment import segment
@@ -44,6 +45,7 @@ _HOME = {
     "Callback": "isotherm.anneal.callbacks",
     "CorpusMap": "isotherm.maps.corpus",
     "Counts": "isotherm.data.counts",
+    "DTM": "isotherm.estimators.manifold",
     "DocumentMixture": "isotherm.estimators.document",
     "Exponential": "isotherm.anneal.schedule",
     "Fixed": "isotherm.anneal.schedule",
@@ -53,6 +55,8 @@ _HOME = {
     "HierarchicalClustering": "isotherm.estimators.hierarchy",
     "IsothermError": "isotherm.errors",
     "IsothermWarning": "isotherm.errors",
+    "LTM": "isotherm.estimators.manifold",
+    "LapPLSI": "isotherm.estimators.manifold",
     "Linear": "isotherm.anneal.schedule",
     "MappedCorpus": "isotherm.maps.workflow",
     "Neighbors": "isotherm.graph",
@@ -79,7 +83,9 @@ _HOME = {
 }
 
 __all__ = [
+    "DTM",
     "GTM",
+    "LTM",
     "Adaptive",
     "AspectModel",
     "Callback",
@@ -93,6 +99,7 @@ __all__ = [
     "HierarchicalClustering",
     "IsothermError",
     "IsothermWarning",
+    "LapPLSI",
     "Linear",
     "MappedCorpus",
     "Neighbors",

@@ -33,7 +33,7 @@ def heldout_log_likelihood(
     model: CountModel,
     params: Any,
     temperature: float,
-    given: Counts,
+    given: Counts | Local,
     held: Counts,
     background: Array,
     kernels: Kernels,
@@ -45,19 +45,20 @@ def heldout_log_likelihood(
     ----------
     model, params, temperature : a fit
     given, held : Counts, (I, J)
-        Two parts of the same rows.
+        Two parts of the same rows; the first may be placed already.
     background : (J,) array
         Distribution mixed into the predictions.
     kernels : Kernels
     smoothing : float
         Share of the background.
     """
-    if given.shape != held.shape:
+    data = given if isinstance(given, Local) else Local.place(given, kernels)
+    shape = (sum(block.n_rows for block in data.blocks), data.blocks[0].n_columns)
+    if shape != held.shape:
         raise IsothermError(
-            f"given tokens have shape {given.shape}, held-out tokens {held.shape}; "
+            f"given tokens have shape {shape}, held-out tokens {held.shape}; "
             "both parts need the same rows and columns"
         )
-    data = Local.place(given, kernels)
     rows = fold_in(model, params, data, temperature)
     state = State(params, rows, 0.0)
     return log_likelihood(model, state, data.beside(held), background, smoothing)

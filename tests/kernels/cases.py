@@ -21,6 +21,8 @@ FUNCTIONS = (
 )  # fmt: skip
 VECTOR_FUNCTIONS = ("nodes", "node_posterior")
 PATH_FUNCTIONS = ("mixed", "unmixed", "path")  # tested in test_path.py
+# Tested in test_linked.py.
+LINKED_FUNCTIONS = ("simplex", "settled", "spread", "divergence", "ascend", "walk")
 
 
 class Case(NamedTuple):

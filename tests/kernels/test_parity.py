@@ -13,6 +13,7 @@ from isotherm.kernels.cpu import Cpu
 from isotherm.kernels.reference import Reference
 from kernels.cases import (
     FUNCTIONS,
+    LINKED_FUNCTIONS,
     PATH_FUNCTIONS,
     VECTOR_FUNCTIONS,
     Case,
@@ -41,7 +42,9 @@ def magnitude(case: Case, logs: np.ndarray[Any, Any]) -> float:
     return float(PLAIN.times(case.block, np.abs(logs)).max()) + 10.0
 
 
-@pytest.mark.parametrize("name", ["dtype", "prepare", *FUNCTIONS, *PATH_FUNCTIONS])
+@pytest.mark.parametrize(
+    "name", ["dtype", "prepare", *FUNCTIONS, *PATH_FUNCTIONS, *LINKED_FUNCTIONS]
+)
 def test_signatures_are_equal(name: str) -> None:
     def shape(owner: type) -> Any:
         member = inspect.getattr_static(owner, name)
@@ -52,7 +55,8 @@ def test_signatures_are_equal(name: str) -> None:
 
 def test_no_function_is_left_out() -> None:
     public = {name for name in vars(Kernels) if not name.startswith("_")}
-    assert public == {"dtype", "prepare", *FUNCTIONS, *VECTOR_FUNCTIONS, *PATH_FUNCTIONS}
+    listed = {*FUNCTIONS, *VECTOR_FUNCTIONS, *PATH_FUNCTIONS, *LINKED_FUNCTIONS}
+    assert public == {"dtype", "prepare", *listed}
 
 
 @pytest.mark.parametrize("kernels", [DOUBLE, SINGLE, PLAIN])

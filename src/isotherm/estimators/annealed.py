@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
@@ -35,18 +37,24 @@ class Annealed(BaseEstimator):
         -------
         self
         """
+        with self._afresh():
+            self._fit(X, sample_weight)
+        return self
+
+    @contextmanager
+    def _afresh(self) -> Iterator[None]:
+        """Forget the last fit for a new one, but keep it where that fails."""
         before = dict(vars(self))
         for name in [name for name in before if name.endswith("_")]:
             delattr(self, name)
         try:
-            self._fit(X, sample_weight)
+            yield
         except BaseException:
             # A fit that fails leaves the estimator as it was, fitted or not.
             self.__dict__ = before
             raise
         if self.outcome_ == Outcome.INTERRUPTED.value:
-            warnings.warn(f"fit was {self.outcome_}", ConvergenceWarning, stacklevel=2)
-        return self
+            warnings.warn(f"fit was {self.outcome_}", ConvergenceWarning, stacklevel=4)
 
     def _fit(self, X: Any, sample_weight: Any) -> None:
         raise NotImplementedError

@@ -58,12 +58,18 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         weight = checks.row_weights(sample_weight, counts.row_totals)
         rng = as_generator(self.random_state)
         total = counts.total if weight is None else float(weight @ counts.row_totals)
-        small = counts.nnz * self._n_expected < SMALL_WORK
-        auto = "float64" if small else "float32"
-        self.precision_ = auto if self.precision == "auto" else self.precision
+        self._choose_precision(counts)
         self._learn(counts, weight)
         model = self._model(counts.n_rows, total)
         plan = self._plan(model, counts, weight, int(rng.integers(2**31)))
+        self._carry_out(plan, model, rng)
+
+    def _choose_precision(self, counts: Counts) -> None:
+        small = counts.nnz * self._n_expected < SMALL_WORK
+        auto = "float64" if small else "float32"
+        self.precision_ = auto if self.precision == "auto" else self.precision
+
+    def _carry_out(self, plan: Plan, model: CountModel, rng: np.random.Generator) -> None:
         annealer = self._annealer(plan)
         cooled = self._cooled(annealer, plan, model, rng)
         self._set_fitted(plan, self._finished(annealer, plan, cooled, rng), cooled)
@@ -75,8 +81,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         on the other rows. An empty row says nothing: it gets what the model holds without counts.
         """
         check_is_fitted(self)
-        counts = self._prepared(self._counts(X, reset=False))
-        data = Local.place(counts, self._kernels())
+        data = self._placed(self._counts(X, reset=False))
         rows = fold_in(self.model_, self.params_, data, self.temperature_)
         return np.asarray(
             self.model_.mixture(self.params_, data.gather(rows)).weights, dtype=np.float64
@@ -171,6 +176,10 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
     def _prepared(self, counts: Counts) -> Counts:
         """Counts as the model is given them."""
         return counts
+
+    def _placed(self, counts: Counts) -> Local:
+        """New rows as the model folds them in."""
+        return Local.place(self._prepared(counts), self._kernels())
 
     # The rest --------------------------------------------------------------------------------
 
@@ -303,12 +312,11 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
             given, held = evaluate.completion_halves(given)
         else:
             held = self._counts(X_heldout, reset=False)
-        given = self._prepared(given)
         return evaluate.heldout_log_likelihood(
             self.model_,
             self.params_,
             self.temperature_,
-            given,
+            self._placed(given),
             held,
             self.background_,
             self._kernels(),

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isotherm.data.base import Block
+from isotherm.data.linked import Links
 from isotherm.data.vectors import VectorBlock
 
 Array = NDArray[Any]
@@ -85,6 +86,17 @@ class NodeSums(NamedTuple):
     mass: Array
     moment: Array
     log_z: float
+
+
+class Ascent(NamedTuple):
+    """A step of linked rows that never lowers total / within, and what it does to a likelihood.
+
+    `theta` (N, K); `before` and `after`: sum of counts x log theta, of the old and the new rows.
+    """
+
+    theta: Array
+    before: float
+    after: float
 
 
 class Kernels(Protocol):
@@ -218,4 +230,43 @@ class Kernels(Protocol):
         self, block: VectorBlock, centres: Array, scale: float
     ) -> tuple[Array, Array]:
         """The posterior itself, (I, K), and the log normaliser of each row, (I,) float64."""
+        ...
+
+    def simplex(self, counts: Array, curvature: Array, slope: Array, last: Array) -> Array:
+        """Rows t (I, K) that maximise `sum counts log t - curvature/2 |t|^2 + slope . t`.
+
+        On the simplex, all float64; curvature (I,). Where it is 0, counts divided by their sum
+        (and `last` where there are none).
+        """
+        ...
+
+    def settled(
+        self, links: Links, theta: Array, counts: Array, strength: float, rule: str, sweeps: int
+    ) -> Array:
+        """Linked rows (N, K) after sweeps of Gauss-Seidel by colours, all float64.
+
+        Each row in turn, given its neighbours: `rule` "quadratic" maximises sum counts log t -
+        strength sum_j W_ij |t - t_j|^2, "divergence" the same with the symmetric Kullback-Leibler
+        divergence, and "linear" is (counts + strength sum_j W_ij t_j) / sum of that.
+        """
+        ...
+
+    def spread(self, links: Links, theta: Array) -> tuple[float, float]:
+        """`sum_{i<j} W_ij |t_i - t_j|^2` and `N sum_i |t_i - mean|^2` of linked rows (N, K)."""
+        ...
+
+    def divergence(self, links: Links, theta: Array) -> float:
+        """`sum_{i<j} W_ij [KL(t_i || t_j) + KL(t_j || t_i)]` of linked rows (N, K)."""
+        ...
+
+    def ascend(self, links: Links, theta: Array, counts: Array, ratio: float) -> Ascent:
+        """Linked rows whose `spread` has a larger total / within than `ratio`, that of theta."""
+        ...
+
+    def walk(self, counts: Array, start: Array, steps: Array, least: float) -> Array:
+        """Rows on the way from start (N, K) to counts divided by their sum.
+
+        The first of the ascending `steps` (S,), the last of them 1, at which sum counts log t is
+        at least `least`.
+        """
         ...

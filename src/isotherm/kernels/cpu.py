@@ -22,6 +22,7 @@ from isotherm.data.vectors import VectorBlock
 from isotherm.kernels import dense
 from isotherm.kernels import paths as tree_paths
 from isotherm.kernels.base import Array, BlockT, LeaveOneOut, NodeSums, PairSums, PathSums, RowSums
+from isotherm.kernels.linked import LinkedRows
 from isotherm.kernels.reference import LOG_FLOOR, ONCE, floored_log, of_type
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def available_threads() -> int:
 
 
 @dataclass(frozen=True)
-class Cpu:
+class Cpu(LinkedRows):
     """CPU backend; satisfies `isotherm.kernels.base.Kernels`.
 
     Parameters

@@ -14,6 +14,7 @@ from scipy.special import logsumexp, softmax
 from isotherm.data.base import Block
 from isotherm.data.vectors import VectorBlock
 from isotherm.kernels.base import Array, BlockT, LeaveOneOut, NodeSums, PairSums, PathSums, RowSums
+from isotherm.kernels.linked_reference import LinkedReference
 
 LOG_FLOOR = float(np.log(1e-300))
 # Column totals are sums of rounded posteriors: "seen only here" means equal up to this.
@@ -21,7 +22,7 @@ ONCE = 1e-5
 
 
 @dataclass(frozen=True)
-class Reference:
+class Reference(LinkedReference):
     """Reference backend; satisfies `isotherm.kernels.base.Kernels`."""
 
     @property

@@ -1,0 +1,123 @@
+"""What estimators of linked rows share: the graph, labels, and new rows tied to old ones."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from isotherm.anneal.schedule import Fixed, Schedule
+from isotherm.anneal.start import Start
+from isotherm.data.base import Array, blocks_of
+from isotherm.data.counts import Counts
+from isotherm.data.linked import LinkedBlock, Links
+from isotherm.data.local import Local
+from isotherm.data.split import as_generator
+from isotherm.errors import IsothermError, IsothermWarning
+from isotherm.estimators import checks
+from isotherm.estimators.base import CountEstimator, Plan
+from isotherm.estimators.document import without_columns
+from isotherm.estimators.linked_start import RandomRows
+from isotherm.graph import Neighbors, as_graph, with_labels
+
+
+class LinkedEstimator(CountEstimator):
+    """Base of the estimators whose rows are linked by a graph; not for direct use."""
+
+    # Settings of other estimators that make no sense here: nothing is held out of linked rows, and
+    # the path that the rows take is part of the method.
+    validation_fraction = 0.0
+    patience = 1
+    over_relax = False
+    record_critical = False
+
+    def fit(self, X: Any, y: Any = None, *, graph: Any = None) -> Self:  # type: ignore[override]
+        """Fit to counts, a graph over the rows, and labels where there are any.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, Counts or dataframe, (I, J)
+            Non-negative counts.
+        y : array-like (I,), optional
+            Labels; -1 is unknown. Rows of the same label are linked, rows of different labels are
+            not. Never give it labels that the result is tested on.
+        graph : sparse or dense matrix, (I, I), optional
+            Weights of edges, >= 0. By default the `n_neighbors` nearest neighbours of each row.
+
+        Returns
+        -------
+        self
+        """
+        with self._afresh():
+            self._fit_linked(X, y, graph)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, graph: Any = None) -> Array:
+        """Fit, and weights of the components in each training row, (I, K).
+
+        These are the weights of the fit, which know the whole graph and the labels. `transform`
+        treats any row, one of the training rows as well, as a new one.
+        """
+        weights: Array = self.fit(X, y, graph=graph).row_weights_
+        return weights
+
+    def _fit_linked(self, X: Any, y: Any, graph: Any) -> None:
+        self._check_parameters()
+        counts = self._counts(X, reset=True)
+        rng = as_generator(self.random_state)
+        self._choose_precision(counts)
+        self.neighbors_ = Neighbors.of(
+            counts, self.n_neighbors, n_threads=self._kernels().n_threads
+        )
+        self.graph_ = self._graph(counts, y, graph, rng)
+        model = self._model(counts.n_rows, counts.total)
+        block = blocks_of(counts, np.array([0, counts.n_rows]))[0]
+        data = Local([LinkedBlock.of(block, Links.of(self.graph_))], self._kernels())
+        self._carry_out(Plan(data, data, None, self._cooling()), model, rng)
+
+    def _graph(self, counts: Counts, y: Any, graph: Any, rng: np.random.Generator) -> Any:
+        """Edges (I, I) by content or as given, and by label; none of rows without counts."""
+        n_rows = counts.n_rows
+        links = self.neighbors_.graph() if graph is None else as_graph(graph, n_rows)
+        if y is not None:
+            given = np.shape(y)
+            if not given or given[0] != n_rows:
+                raise IsothermError(
+                    f"y has shape {given} for {n_rows} rows of X; give one label per row, -1 where "
+                    "it is unknown"
+                )
+            links = with_labels(links, y, max_label_edges=self.max_label_edges, random_state=rng)
+        empty = counts.row_totals == 0
+        if empty.any():
+            _warn(f"{int(empty.sum())} of {n_rows} rows have no counts: they stay without links")
+            keep = sparse.diags_array(np.where(empty, 0.0, 1.0))
+            links = sparse.csr_array(keep @ links @ keep)
+            links.eliminate_zeros()
+        if not links.nnz and n_rows > 1:
+            _warn("no two rows are linked: the result is that of PLSA")
+        return links
+
+    def _placed(self, counts: Counts) -> Local:
+        """New rows with links to the training rows they have most in common with."""
+        known = without_columns(counts, self.unigram_ == 0)
+        links = Links.of(self.neighbors_.of_new(known))
+        block = blocks_of(known, np.array([0, known.n_rows]))[0]
+        return Local([LinkedBlock.of(block, links, self.row_weights_)], self._kernels())
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        checks.integer("n_neighbors", self.n_neighbors, 1)
+        if self.max_label_edges is not None:
+            checks.integer("max_label_edges", self.max_label_edges, 1)
+
+    def _schedule(self) -> Schedule:
+        return Fixed(1.0)
+
+    def _start(self) -> Start:
+        return RandomRows()
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, IsothermWarning, stacklevel=5)

@@ -1,0 +1,294 @@
+"""LapPLSI, LTM and DTM: topics of documents that are tied to their neighbours."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from isotherm.anneal.callbacks import Callback
+from isotherm.anneal.schedule import Schedule
+from isotherm.anneal.start import Start
+from isotherm.anneal.trace import Fit
+from isotherm.errors import IsothermError, IsothermWarning
+from isotherm.estimators import checks
+from isotherm.estimators.base import Plan
+from isotherm.estimators.linked import LinkedEstimator
+from isotherm.graph import n_graph_components
+from isotherm.models import dtm, lap_plsi, ltm
+
+
+class LapPLSI(LinkedEstimator):
+    """Topics of documents, close to those of neighbours by squared distance (Cai et al. 2008).
+
+    PLSA, P(y|x) = sum_k P(k|x) P(y|k), with lambda/2 sum_ij W_ij |P(k|i) - P(k|j)|^2 taken off the
+    log-likelihood. Labels of a few rows are enough to tell classes apart: see `fit`.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of topics K.
+    regularization : float
+        Lambda, as in Huh & Fienberg 2010 (twice that of Cai's programs); 0 is PLSA.
+    method : {"gauss-seidel", "jacobi", "cai"}
+        How the rows are moved: one after the other, all at once, or by the original heuristic,
+        which often leaves PLSA as it is (to compare with).
+    n_neighbors : int
+        Neighbours r of each row, where no graph is given, and of new rows.
+    max_label_edges : int, optional
+        Links of a row to rows of its label; all by default, which is the square of their number.
+    schedule : Schedule, optional
+        Temperatures; `Fixed(1.0)` by default, plain EM.
+    start : Start, optional
+        By default random weights and random topics.
+    tol : float
+        The fit has settled when a sweep lowers the energy by no more than this per token.
+    max_iter : int
+        Most sweeps.
+    callbacks, precision, n_jobs, random_state, verbose
+        As in `AspectModel`. Weights of rows are double precision always.
+
+    Attributes
+    ----------
+    components_ : (K, J)
+        P(y|k).
+    weights_ : (K,)
+        P(k).
+    row_weights_ : (I, K)
+        P(k|x) of the training rows; what `fit_transform` returns.
+    graph_ : csr_array, (I, I)
+        Edges of the fit.
+    neighbors_ : Neighbors
+        Finds the training rows that new rows are tied to.
+    free_energy_ : float
+        Minus the objective.
+    temperature_, trace_, outcome_, n_iter_, n_components_, n_distinct_, precision_
+        As in `AspectModel`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotherm import LapPLSI
+    >>> X = np.kron(np.eye(2, dtype=int), np.full((5, 4), 6)) + 1
+    >>> weights = LapPLSI(2, n_neighbors=3, random_state=0).fit_transform(X)
+    >>> bool(weights[0].argmax() != weights[-1].argmax())
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        regularization: float = 100.0,
+        method: str = "gauss-seidel",
+        n_neighbors: int = 10,
+        max_label_edges: int | None = None,
+        schedule: Schedule | None = None,
+        start: Start | None = None,
+        tol: float = 1e-5,
+        max_iter: int = 100,
+        callbacks: Sequence[Callback] = (),
+        precision: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.regularization = regularization
+        self.method = method
+        self.n_neighbors = n_neighbors
+        self.max_label_edges = max_label_edges
+        self.schedule = schedule
+        self.start = start
+        self.tol = tol
+        self.max_iter = max_iter
+        self.callbacks = callbacks
+        self.precision = precision
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        checks.number("regularization", self.regularization, 0.0)
+        checks.one_of("method", self.method, ("gauss-seidel", "jacobi", "cai"))
+
+    def _model(self, n_rows: int, total: float) -> lap_plsi.LapPLSI:
+        return lap_plsi.LapPLSI(int(self.n_components), float(self.regularization), self.method)
+
+
+class LTM(LinkedEstimator):
+    """Topics of documents, close to those of neighbours by divergence (Cai, Wang & He 2009).
+
+    As `LapPLSI`, with the symmetric Kullback-Leibler divergence in place of the squared distance.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of topics K.
+    regularization : float
+        Lambda, as in Huh & Fienberg 2010; 0 is PLSA.
+    method : {"linear", "exact"}
+        Cai's linear equations, whose objective may fall now and then, or the maximiser, which is
+        some times slower.
+    n_neighbors, max_label_edges, schedule, start, tol, max_iter
+        As in `LapPLSI`.
+    callbacks, precision, n_jobs, random_state, verbose
+        As in `AspectModel`.
+
+    Attributes
+    ----------
+    components_, weights_, row_weights_, graph_, neighbors_, free_energy_
+        As in `LapPLSI`.
+    temperature_, trace_, outcome_, n_iter_, n_components_, n_distinct_, precision_
+        As in `AspectModel`.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        regularization: float = 100.0,
+        method: str = "linear",
+        n_neighbors: int = 10,
+        max_label_edges: int | None = None,
+        schedule: Schedule | None = None,
+        start: Start | None = None,
+        tol: float = 1e-5,
+        max_iter: int = 100,
+        callbacks: Sequence[Callback] = (),
+        precision: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.regularization = regularization
+        self.method = method
+        self.n_neighbors = n_neighbors
+        self.max_label_edges = max_label_edges
+        self.schedule = schedule
+        self.start = start
+        self.tol = tol
+        self.max_iter = max_iter
+        self.callbacks = callbacks
+        self.precision = precision
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        checks.number("regularization", self.regularization, 0.0)
+        checks.one_of("method", self.method, ("linear", "exact"))
+
+    def _model(self, n_rows: int, total: float) -> ltm.LTM:
+        return ltm.LTM(int(self.n_components), float(self.regularization), self.method)
+
+
+class DTM(LinkedEstimator):
+    """Topics of documents that keep all documents apart but neighbours (Huh & Fienberg 2010).
+
+    PLSA whose rows also raise Q2, the ratio of the squared distances of all pairs of rows to those
+    of linked pairs. Neither the likelihood nor Q2 ever falls, and there is no weight to choose.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of topics K.
+    step : {"mm", "paper"}
+        How Q2 is raised: by a step that never lowers it, or by the one of the paper, which may
+        with three topics or more and then is not taken.
+    gamma : float in (0, 1]
+        Size of the steps in which rows go back towards PLSA until the likelihood does not fall.
+    kappa : float
+        How strongly `transform` ties new rows to their neighbours; 0 folds in as PLSA does.
+    n_neighbors, max_label_edges, schedule, start, tol, max_iter
+        As in `LapPLSI`; the energy is minus the log-likelihood per token, minus log Q2.
+    callbacks, precision, n_jobs, random_state, verbose
+        As in `AspectModel`.
+
+    Attributes
+    ----------
+    separation_ : float
+        Q2 of the training rows.
+    n_rejected_ : int
+        Sweeps that found no rows with a higher Q2 and no lower likelihood.
+    components_, weights_, row_weights_, graph_, neighbors_, free_energy_
+        As in `LapPLSI`.
+    temperature_, trace_, outcome_, n_iter_, n_components_, n_distinct_, precision_
+        As in `AspectModel`.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        step: str = "mm",
+        gamma: float = 0.1,
+        kappa: float = 1.0,
+        n_neighbors: int = 10,
+        max_label_edges: int | None = None,
+        schedule: Schedule | None = None,
+        start: Start | None = None,
+        tol: float = 1e-5,
+        max_iter: int = 100,
+        callbacks: Sequence[Callback] = (),
+        precision: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.step = step
+        self.gamma = gamma
+        self.kappa = kappa
+        self.n_neighbors = n_neighbors
+        self.max_label_edges = max_label_edges
+        self.schedule = schedule
+        self.start = start
+        self.tol = tol
+        self.max_iter = max_iter
+        self.callbacks = callbacks
+        self.precision = precision
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        checks.one_of("step", self.step, ("mm", "paper"))
+        checks.number("gamma", self.gamma, 0.0, 1.0)
+        if not self.gamma:
+            raise IsothermError(f"gamma={self.gamma!r}; it must be above 0 and at most 1")
+        checks.number("kappa", self.kappa, 0.0)
+
+    def _model(self, n_rows: int, total: float) -> dtm.DTM:
+        if self.n_components == 1:
+            _warn("n_components=1: rows with one topic are all alike, the result is that of PLSA")
+        elif self.graph_.nnz:
+            linked = n_graph_components(self.graph_)
+            if linked > 1:
+                _warn(
+                    f"the graph has {linked} components that no edge connects; Q2 has no upper "
+                    "bound then: rows of different components are driven apart as far as the "
+                    "likelihood lets them (more neighbours would connect them)"
+                )
+        return dtm.DTM(int(self.n_components), self.step, float(self.gamma), float(self.kappa))
+
+    def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
+        super()._set_fitted(plan, fit, cooled)
+        block = plan.full.blocks[0]
+        spread = plan.full.kernels.spread(block.links, self.row_weights_)
+        self.separation_ = float(dtm.separation(spread))
+        in_a_row, self.n_rejected_ = (int(count) for count in self.params_.rejected)
+        if in_a_row >= dtm.MOST_REJECTED:
+            _warn(
+                f"{in_a_row} steps in a row would have lowered Q2 or the likelihood: the fit "
+                "stopped there; another random_state, a smaller gamma or more topics may go on",
+                stacklevel=6,
+            )
+
+
+def _warn(message: str, stacklevel: int = 5) -> None:
+    warnings.warn(message, IsothermWarning, stacklevel=stacklevel)
