@@ -1,4 +1,4 @@
-"""Large tables: the one-sided fits that two-sided clustering begins with see some rows first."""
+"""Large tables: two-sided clustering begins with some rows, compared by their frequent columns."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 from isotherm import Counts, TwoSidedClustering
 from isotherm.data.local import Local
 from isotherm.estimators import two_sided_starts
-from isotherm.estimators.two_sided_starts import sample
+from isotherm.estimators.two_sided_starts import narrow, sample
 from isotherm.kernels.cpu import Cpu
 
 
@@ -28,10 +28,30 @@ def test_only_large_data_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_clusters_of_some_rows_lead_to_those_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
-    rows, columns = np.arange(120) % 3, np.arange(90) % 3
+    rows, columns = np.arange(480) % 3, np.arange(90) % 3
     rates = np.where(rows[:, None] == columns, 1.0, 0.1)
     X = rng.poisson(rates)
-    monkeypatch.setattr(two_sided_starts, "MOST_ROWS", 30)
+    monkeypatch.setattr(two_sided_starts, "MOST_ROWS", 120)
     model = TwoSidedClustering(3, random_state=0).fit(X)
     assert adjusted_rand_score(rows, model.row_labels_) == 1.0
     assert adjusted_rand_score(columns, model.column_labels_) == 1.0
+
+
+def test_rare_columns_are_left_out_of_wide_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = np.array([[0, 5, 0, 1, 7], [2, 0, 0, 1, 8], [0, 6, 1, 0, 0]], float)
+    weight = np.array([1.0, 4.0, 1.0])
+    data = Local.place(Counts(sparse.csr_array(table)), Cpu("float64"), weight=weight, n_blocks=2)
+    assert narrow(data) is data
+    monkeypatch.setattr(two_sided_starts, "MOST_COLUMNS", 3)
+    assert narrow(data) is data
+    monkeypatch.setattr(two_sided_starts, "MOST_COLUMNS", 2)
+    part = narrow(data)
+    assert isinstance(part, Local)
+    # The weighted totals are 8, 11, 1, 5 and 39.
+    assert part.summary.column_totals.tolist() == [11.0, 39.0]
+    dense = np.zeros((0, 2))
+    for block in part.blocks:
+        parts = (block.values, block.indices, block.indptr)
+        dense = np.vstack([dense, sparse.csr_array(parts, shape=(block.n_rows, 2)).toarray()])
+    assert dense.tolist() == table[:, [1, 4]].tolist()
+    assert np.concatenate([block.weight for block in part.blocks]).tolist() == weight.tolist()

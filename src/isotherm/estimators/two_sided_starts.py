@@ -22,12 +22,14 @@ from isotherm.data.counts import as_counts
 from isotherm.data.local import Local
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
+from isotherm.kernels.dense import one_blas_thread
 from isotherm.models.cluster import Cluster
 from isotherm.models.row_mixture import ClusterStats
 from isotherm.models.two_sided import TwoSided
 
-# One-sided fits of more than twice as many rows as this are cooled on some of them.
-MOST_ROWS = 4000
+# More than twice as many rows as this begin with some of them, and rows with more than twice as
+# many columns as this are compared by the most frequent ones.
+MOST_ROWS, MOST_COLUMNS = 2000, 5000
 # Most sweeps after which two ways to begin are compared.
 COMPARED = 10
 
@@ -78,7 +80,9 @@ class OneSidedFits:
     Columns are compared by how often they meet the clusters of rows, which is cheap and does not
     tell a row of weight two from two rows. The fits are made in more than one way: cooled from the
     critical temperature, which finds clean clusters, and from well below it, which does better on
-    sparse text. Two-sided sweeps at T = 1 tell which has the lower free energy.
+    sparse text. Two-sided sweeps at T = 1 tell which has the lower free energy. Of a large table
+    all this sees some of the rows only, and the clusters of columns that they lead to are the start
+    for all of them.
 
     Parameters
     ----------
@@ -103,15 +107,18 @@ class OneSidedFits:
     def state(self, model: TwoSided, data: Data, rng: np.random.Generator) -> State:
         """State before the first sweep."""
         sweeps = Annealer(Fixed(1.0), NO_RELAXATION, tol=self.tol, max_sweeps=COMPARED)
-        fits = [
-            completed(sweeps.run(model, data, rng, state=self._begun(model, data, first, rng)))
-            for first in self.first
-        ]
-        return min(fits, key=lambda fit: fit.trace[-1].free_energy).state
+        part = sample(data)
+        with one_blas_thread():
+            fits = [
+                completed(sweeps.run(model, part, rng, state=self._begun(model, part, first, rng)))
+                for first in self.first
+            ]
+        best = min(fits, key=lambda fit: fit.trace[-1].free_energy).state
+        return best if part is data else state_of(model, data, best.params)
 
     def _begun(self, model: TwoSided, data: Data, first: float, rng: np.random.Generator) -> State:
         L = model.n_column_components or model.n_components
-        rows = self._posteriors(data, model.n_components, first, Spectral(size=1.0), rng)
+        rows = self._posteriors(narrow(data), model.n_components, first, Spectral(size=1.0), rng)
         _, sums, _ = data.sweep(_sums, rows)
         columns = Local.place(as_counts(sums.word), data.kernels)
         start = Spectral(size=1.0, column_power=0.5)
@@ -122,8 +129,9 @@ class OneSidedFits:
         self, data: Data, K: int, first: float, start: Spectral, rng: np.random.Generator
     ) -> tuple[Array, ...]:
         """Posterior of every row of each block, (I, K)."""
-        model = Cluster(K, self.pseudo_share * data.summary.total / K, temper_prior=True)
-        critical = first_critical(model, data)
+        part = sample(data)
+        model = Cluster(K, self.pseudo_share * part.summary.total / K, temper_prior=True)
+        critical = first_critical(model, part)
         end = max(1.0, self.last * critical)
         annealer = Annealer(
             Exponential(self.rate, start=max(end, first * critical), end=end),
@@ -131,7 +139,6 @@ class OneSidedFits:
             start=start,
             tol=self.tol,
         )
-        part = sample(data)
         fit = completed(annealer.run(model, part, rng))
         if part is not data:
             # The clusters of some rows are a good start for those of all.
@@ -154,6 +161,28 @@ def sample(data: Data) -> Data:
     blocks = [block.take(np.arange(0, block.n_rows, step)) for block in data.blocks]
     part = Local(blocks, data.kernels)
     return part if part.summary.total > 0 else data
+
+
+def narrow(data: Data) -> Data:
+    """The most frequent of far more than MOST_COLUMNS columns; else the data itself.
+
+    They tell the rows apart nearly as well as all, and a sweep over few rows costs mainly columns.
+    """
+    totals = data.summary.column_totals
+    if not isinstance(data, Local) or len(totals) <= 2 * MOST_COLUMNS:
+        return data
+    kept = np.sort(np.argsort(-totals, kind="stable")[:MOST_COLUMNS])
+    place = np.full(len(totals), -1, np.int32)
+    place[kept] = np.arange(len(kept))
+    return Local([_narrowed(block, place, len(kept)) for block in data.blocks], data.kernels)
+
+
+def _narrowed(block: Block, place: Array, n_columns: int) -> Block:
+    """Block with each column moved to its new place (J,), without those that have none (-1)."""
+    columns = place[block.indices]
+    inside = columns >= 0
+    indptr = np.concatenate([[0], np.cumsum(inside)])[block.indptr]
+    return Block(indptr, columns[inside], block.values[inside], block.weight, n_columns)
 
 
 def _sums(k: Kernels, block: Block, posterior: Array) -> Expected:
