@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,6 +51,7 @@ def is_graph(W: sparse.csr_array) -> bool:
     return (
         isinstance(W, sparse.csr_array)
         and W.dtype == np.float64
+        and W.indices.dtype == W.indptr.dtype == np.int32
         and bool(W.has_canonical_format and (W.data > 0).all())
         and bool((dense == dense.T).all() and (dense.diagonal() == 0).all())
     )
@@ -170,7 +172,8 @@ def test_histograms_can_do_without_weights() -> None:
 
 
 def test_huge_counts_do_not_overflow() -> None:
-    table = np.array([[1e307, 1e307, 0], [1e307, 0, 1e307], [0, 0, 1]])
+    table = np.eye(50)
+    table[0, :2] = 8e307
     rows = Neighbors.of(as_counts(table)).rows.toarray()
     assert np.isfinite(rows).all()
     np.testing.assert_allclose(rows.sum(axis=1), 1)
@@ -223,14 +226,21 @@ def test_auto_is_exact_until_there_are_many_rows(monkeypatch: pytest.MonkeyPatch
 
 def test_descent_finds_most_neighbours() -> None:
     pytest.importorskip("pynndescent", reason="the extra `neighbors` is not installed")
-    counts = planted(600)
-    found = Neighbors.of(counts, 5, method="descent", random_state=0)
+    found = Neighbors.of(planted(600), 5, method="descent", random_state=0)
     assert recall(found, 5) >= 0.85
+    table = planted(600).matrix.toarray()
+    table[7] = 0
+    found, rare = (
+        Neighbors.of(as_counts(table), 5, method=method, random_state=0)
+        for method in ("descent", "rare_words")
+    )
     W = found.graph()
     assert is_graph(W)
-    assert (
-        found.of_new(counts) != Neighbors.of(counts, 5, method="rare_words").of_new(counts)
-    ).nnz == 0
+    assert isolated_rows(W).tolist() == [7]
+    assert (found.graph() != W).nnz == 0
+    assert (found.of_new(planted(50)) != rare.of_new(planted(50))).nnz == 0
+    few = Neighbors.of(as_counts(table[:9]), 20, method="descent", random_state=0).graph()
+    assert (few != Neighbors.of(as_counts(table[:9]), 20).graph()).nnz == 0
 
 
 def test_descent_without_its_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,6 +276,7 @@ def test_labels_add_and_remove_edges() -> None:
         ["a", "a", "b", "-1"],
         np.array(["a", "a", "b", -1]),
         np.array(["a", "a", "b", -1], object),
+        np.array([1, 1.0, np.int8(2), -1.0], object),
         [-2, -2, 5, -1],
     ],
     ids=str,
@@ -407,6 +418,8 @@ def test_bad_graphs_are_refused(W: object, message: str) -> None:
         (np.r_[np.nan, np.zeros(119)], "holds nan at row 0; labels are classes"),
         (np.r_[0, 0, 0.5, np.zeros(117)], "holds 0.5 at row 2; labels are classes"),
         (np.array([*"ab", float("nan"), *"c" * 117], object), "holds nan at row 2"),
+        (np.array([0, float("inf"), *"c" * 118], object), "holds inf at row 1"),
+        (np.array([0, pd.NA, *[1] * 118], object), "holds <NA> at row 1"),
         (np.zeros(120, complex), "dtype complex128; labels are integers, booleans or strings"),
     ],
 )

@@ -52,6 +52,9 @@ def canonical(matrix: Any) -> sparse.csr_array:
     csr = sparse.csr_array(matrix)
     csr.sum_duplicates()
     csr.eliminate_zeros()
+    if max(csr.nnz, *csr.shape) <= np.iinfo(np.int32).max:
+        # One narrow type, whatever it was made of.
+        csr.indices, csr.indptr = csr.indices.astype(np.int32), csr.indptr.astype(np.int32)
     return csr
 
 
@@ -99,12 +102,9 @@ def label_codes(y: Any, n_rows: int | None) -> Array:
         _check_classes(given)
         unknown = given == -1
     elif given.dtype.kind in "UO":
-        listed = given.tolist()
-        for i, label in enumerate(listed):
-            if isinstance(label, float) and not label.is_integer():
-                _check_classes(np.array([label]), first=i)
-        given = np.array([str(label) for label in listed], dtype=object)
-        unknown = np.array([label is None or str(label) == "-1" for label in listed], bool)
+        names = [_name(label, i) for i, label in enumerate(given.tolist())]
+        given = np.array(names, dtype=object)
+        unknown = given == "-1"
     else:
         raise IsothermError(
             f"y has dtype {given.dtype}; labels are integers, booleans or strings. Encode them."
@@ -114,13 +114,34 @@ def label_codes(y: Any, n_rows: int | None) -> Array:
     return codes
 
 
-def _check_classes(labels: Array, first: int = 0) -> None:
+def _name(label: Any, row: int) -> str:
+    """Label of a row as a string, "-1" for None; whole numbers of any type are alike."""
+    if label is None:
+        return "-1"
+    if isinstance(label, str):
+        return label
+    # Markers of pandas are known by name, since pandas itself is not a dependency.
+    missing = type(label).__name__ in ("NAType", "NaTType")
+    if isinstance(label, float | np.floating):
+        if float(label).is_integer():
+            return str(int(label))
+        missing = True
+    if missing:
+        raise _no_class(label, row)
+    return str(label)
+
+
+def _check_classes(labels: Array) -> None:
     bad = np.flatnonzero(~np.isfinite(labels) | (labels != np.rint(labels)))
     if len(bad):
-        raise IsothermError(
-            f"y holds {labels[bad[0]]:g} at row {first + bad[0]}; labels are classes: integers, "
-            "booleans or strings. Put -1 where no label is known."
-        )
+        raise _no_class(f"{labels[bad[0]]:g}", int(bad[0]))
+
+
+def _no_class(label: Any, row: int) -> IsothermError:
+    return IsothermError(
+        f"y holds {label} at row {row}; labels are classes: integers, booleans or strings. "
+        "Put -1 where no label is known."
+    )
 
 
 def labelled(
