@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
@@ -189,15 +190,19 @@ def descent(rows: sparse.csr_array, n: int, n_threads: int | None, seed: int) ->
     candidates = np.full((rows.shape[0], n), -1, np.int64)
     # Rows without weight are as far from all others as any, and would only be in the way.
     filled = np.flatnonzero(np.diff(rows.indptr))
-    n = min(n, len(filled) - 1)
-    if n < 1:
+    package = _pynndescent()
+    if n >= len(filled):
+        candidates[:, : len(filled)] = filled
         return candidates
     data = sparse.csr_matrix(rows[filled].astype(np.float32))
-    index = _pynndescent().NNDescent(
-        data, metric="manhattan", n_neighbors=n + 1, random_state=seed, n_jobs=n_threads
-    )
+    with warnings.catch_warnings():
+        # A row with fewer candidates than asked for is no harm.
+        warnings.filterwarnings("ignore", "Failed to correctly find", UserWarning)
+        index = package.NNDescent(
+            data, metric="manhattan", n_neighbors=n, random_state=seed, n_jobs=n_threads
+        )
     found = index.neighbor_graph[0]
-    candidates[filled, : n + 1] = np.where(found >= 0, filled[found], -1)[:, : candidates.shape[1]]
+    candidates[filled] = np.where(found >= 0, filled[found], -1)
     return candidates
 
 
