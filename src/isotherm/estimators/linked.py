@@ -82,7 +82,7 @@ class LinkedEstimator(CountEstimator):
         n_rows = counts.n_rows
         links = self.neighbors_.graph() if graph is None else as_graph(graph, n_rows)
         if y is not None:
-            given = np.shape(y)
+            given = np.asarray(y, dtype=object).shape
             if not given or given[0] != n_rows:
                 raise IsothermError(
                     f"y has shape {given} for {n_rows} rows of X; give one label per row, -1 where "

@@ -62,10 +62,7 @@ class LinkedRows:
             else:
                 loops.divergence_sweep(*graph, counts, strength, out, logs, lo, hi)
 
-        pieces = [
-            first + _even(out[: last - first])
-            for first, last in itertools.pairwise(starts)
-        ]
+        pieces = [first + _even(out[: last - first]) for first, last in itertools.pairwise(starts)]
         for _ in range(sweeps):
             for bounds in pieces:
                 self._run(piece, bounds)
@@ -75,7 +72,8 @@ class LinkedRows:
         """Squared distances of neighbours, and from the mean."""
         loops, theta = _loops(), _double(theta)
         within, total = np.empty(len(theta)), np.empty(len(theta))
-        mean = self._column_sums(theta) / len(theta)
+        # From the first row on: where all rows are equal, so is the mean, to the last bit.
+        mean = theta[0] + self._column_sums(theta, theta[0]) / len(theta)
 
         def piece(lo: int, hi: int) -> None:
             loops.spread_rows(
@@ -143,9 +141,10 @@ class LinkedRows:
         )
         return out
 
-    def _column_sums(self, theta: Array) -> Array:
-        """Sum of the rows, (K,)."""
-        parts = self._run(lambda lo, hi: theta[lo:hi].sum(axis=0), _even(theta))
+    def _column_sums(self, theta: Array, origin: Array | None = None) -> Array:
+        """Sum of the rows, (K,), or of what they differ from a row."""
+        zero = 0.0 if origin is None else origin
+        parts = self._run(lambda lo, hi: (theta[lo:hi] - zero).sum(axis=0), _even(theta))
         sums: Array = np.sum(parts, axis=0)
         return sums
 

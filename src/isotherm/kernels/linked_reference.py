@@ -47,7 +47,8 @@ class LinkedReference:
         """Squared distances of neighbours, and from the mean."""
         gap = theta[links.row_of] - theta[links.indices]
         within = 0.5 * float(links.values @ (gap**2).sum(axis=1))
-        return within, float(len(theta) * ((theta - theta.mean(axis=0)) ** 2).sum())
+        mean = theta[0] + (theta - theta[0]).mean(axis=0)
+        return within, float(len(theta) * ((theta - mean) ** 2).sum())
 
     def divergence(self, links: Links, theta: Array) -> float:
         """Symmetric Kullback-Leibler divergences of neighbours."""
