@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import softmax, xlogy
+from scipy.special import xlogy
 
 from isotherm.data.base import Array, Block, Expected, Summary
 from isotherm.kernels.base import Kernels
@@ -21,6 +21,8 @@ from isotherm.models.row_mixture import ClusterRows, ClusterStats
 
 # Up to this many column clusters the whole curvature is cheaper than a Lanczos solve.
 DENSE = 256
+# Lowest exponent that is told from others.
+LEAST = -1e4
 
 
 class TwoSidedParams(NamedTuple):
@@ -113,7 +115,9 @@ class TwoSided(Topics):
         sums = table * (summary.total / K)
         return self.assigned(sums, np.full(K, summary.row_weight / K), posterior)
 
-    def assigned(self, sums: Array, mass: Array, column_posterior: Array) -> TwoSidedParams:
+    def assigned(
+        self, sums: Array, mass: Array, column_posterior: Array, entropy: Array | None = None
+    ) -> TwoSidedParams:
         """Parameters of given posteriors (the M-step, eqs. 22-26).
 
         Parameters
@@ -124,16 +128,20 @@ class TwoSided(Topics):
             Rows in each cluster.
         column_posterior : (J, L)
             Q(d|y); that of an empty column is not read.
+        entropy : (J,), optional
+            -sum_d Q log Q, where it is known.
         """
         counts = sums.sum(axis=1, dtype=np.float64)
-        total = counts.sum()
-        filled = counts > 0
-        rho = np.asarray(column_posterior[filled].mean(axis=0, dtype=np.float64))
-        posterior = np.where(filled[:, None], column_posterior, rho).astype(column_posterior.dtype)
+        total, filled, posterior = counts.sum(), counts > 0, column_posterior
+        share = filled / filled.sum()
+        rho = share @ posterior.astype(np.float64)
+        if not filled.all():
+            posterior = np.where(filled[:, None], posterior, rho).astype(posterior.dtype)
         joint = _product(sums.T, posterior) / total
+        if entropy is None:
+            entropy = -xlogy(posterior, posterior).sum(axis=1, dtype=np.float64)
         # An empty column has posterior rho: it adds nothing to either clustering.
-        inside = posterior[filled].astype(np.float64)
-        gain = np.array([(inside.sum(axis=0) @ floored_log(rho)), -xlogy(inside, inside).sum()])
+        gain = filled.sum() * np.array([rho @ floored_log(rho), share @ entropy])
         return TwoSidedParams(
             np.asarray(mass / mass.sum(), np.float64),
             rho,
@@ -186,9 +194,14 @@ class TwoSided(Topics):
         if temperature == 0:
             posterior = np.zeros(scores.shape, k.dtype)
             posterior[np.arange(len(scores)), scores.argmax(axis=1)] = 1.0
-        else:
-            posterior = softmax(scores, axis=1).astype(k.dtype)
-        return self.assigned(stats.word, stats.mass, posterior), 0.0
+            return self.assigned(stats.word, stats.mass, posterior), 0.0
+        # Below LEAST the exponential is zero; a dead cluster has no finite score.
+        scores = np.maximum(scores - scores.max(axis=1, keepdims=True), LEAST).astype(k.dtype)
+        posterior = np.exp(scores)
+        z = posterior.sum(axis=1)
+        posterior /= z[:, None]
+        entropy = np.log(z) - np.einsum("jl,jl->j", posterior, scores)
+        return self.assigned(stats.word, stats.mass, posterior, entropy), 0.0
 
     def prior_energy(self, params: TwoSidedParams, summary: Summary) -> float:
         """Zero: the blocks share what the columns contribute."""
