@@ -20,7 +20,7 @@ LAYERS = (
     ("anneal",),
     (
         *("estimators", "evaluate", "datasets", "plots", "map_plots", "report", "_page", "io"),
-        *("_tree_page", "growth_plots"),
+        *("_tree_page", "growth_plots", "evaluate_rows"),
         *(
             "bicluster_plots",
             "images",

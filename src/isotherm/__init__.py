@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from isotherm.estimators.gtm import GTM
     from isotherm.estimators.hierarchy import HierarchicalClustering
     from isotherm.estimators.manifold import DTM, LTM, LapPLSI
+    from isotherm.estimators.pcp import PCP
+    from isotherm.estimators.ttmm import TTMM
     from isotherm.estimators.two_sided import TwoSidedClustering
     from isotherm.graph import Neighbors, neighbor_graph
     from isotherm.images.segment import segment
@@ -62,12 +64,14 @@ _HOME = {
     "Neighbors": "isotherm.graph",
     "Noisy": "isotherm.anneal.start",
     "OneSidedClustering": "isotherm.estimators.cluster",
+    "PCP": "isotherm.estimators.pcp",
     "PairClusters": "isotherm.pairs",
     "Progress": "isotherm.anneal.callbacks",
     "Recorder": "isotherm.anneal.callbacks",
     "Segmentation": "isotherm.images.segmentation",
     "Spectral": "isotherm.anneal.start",
     "Splitting": "isotherm.anneal.schedule",
+    "TTMM": "isotherm.estimators.ttmm",
     "Tempered": "isotherm.anneal.schedule",
     "TimeLimit": "isotherm.anneal.callbacks",
     "Tree": "isotherm.tree",
@@ -86,6 +90,8 @@ __all__ = [
     "DTM",
     "GTM",
     "LTM",
+    "PCP",
+    "TTMM",
     "Adaptive",
     "AspectModel",
     "Callback",

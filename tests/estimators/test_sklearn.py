@@ -21,6 +21,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from anneal.corpora import admixture, one_topic_each
 from isotherm import (
     GTM,
+    PCP,
+    TTMM,
     AspectModel,
     DocumentMixture,
     HierarchicalClustering,
@@ -41,7 +43,13 @@ ALL = [
 # What scikit-learn itself warns of, about checks that it leaves out.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(
-    [*[kind(random_state=0) for kind in ALL], GTM(n_nodes=6, n_basis=3, random_state=0)]
+    [
+        *[kind(random_state=0) for kind in ALL],
+        GTM(n_nodes=6, n_basis=3, random_state=0),
+        TTMM(3, 4, random_state=0),
+        PCP(3, 4, random_state=0),
+        PCP(3, 4, inference="factorized", random_state=0),
+    ]
 )
 def test_scikit_learn_checks(estimator: Any, check: Callable[[Any], None]) -> None:
     assert check(estimator) is None

@@ -1,6 +1,7 @@
 """Clustering-projection in both families, next to the bound of any state on dense arrays."""
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -154,7 +155,7 @@ def test_a_factorized_state_never_loses_in_the_structured_bound() -> None:
     for seed in range(5):
         model = FactorizedPcp(3, 4, 0.1, 1.3, 0.4)
         state, energies = sweeps(model, DATA, begin(model, seed=seed), 1.0, 20)
-        better, energy = sweep(model.structured(), DATA, state, 1.0)
+        _, energy = sweep(model.structured(), DATA, state, 1.0)
         assert energy <= energies[-1] + 1e-9
 
 
@@ -166,8 +167,8 @@ def test_huge_counts_follow_maximum_likelihood() -> None:
     centres = rng.dirichlet(np.ones(3), 4)
     likely, model = Ttmm(3, 4), Pcp(3, 4, 0.0, 1.0, 1 / 3)
     mass = np.full(4, len(filled) / 4)
-    one = state_of(likely, large, likely.given(large.summary, centres, table))
     counts = centres * large.summary.total / 4
+    one = state_of(likely, large, likely.given(counts, mass, table))
     other = state_of(model, large, model.given(counts, mass, table))
     names = np.arange(4)
     for _ in range(15):
@@ -372,7 +373,7 @@ def test_the_engine_cools_it(kind: Any) -> None:
     assert fit.temperature == 1.0
     assert -fit.trace[-1].free_energy > -sweep(model, DATA, begin(model), 1.0)[1]
     at = np.cumsum([0, *[record.sweeps for record in fit.trace]])
-    for lo, hi in zip(at[:-1], at[1:], strict=True):
+    for lo, hi in pairwise(at.tolist()):
         assert hi - lo < 2 or rises(heard.values[lo:hi]) <= 1e-10
     assert (critical_temperatures(model, DATA, fit.state, 1.0) > 0).all()
     relaxed = model.project(fit.state.params, fit.state.params)
@@ -388,3 +389,20 @@ def test_mixtures_are_of_topics(kind: Any) -> None:
     assert means.sum(axis=0) == pytest.approx(np.ones(means.shape[1]))
     expected = model.posterior(state.params, state.rows[0]) @ means.T
     assert weights @ table.T == pytest.approx(expected, abs=1e-12)
+
+
+@BOTH
+def test_projected_rows_are_shares_of_topics(kind: Any) -> None:
+    model = kind(3, 4, 0.1)
+    state, _ = sweeps(model, DATA, begin(model), 2.0, 5)
+    rows = fold_in(model, state.params, DATA, 1.0)[0]
+    _, gamma, beta, *_ = parts(state.params)
+    psi, n = rows.posterior, dense_counts(DATA)
+    found = model.projected(state.params, rows, DATA.blocks[0], DATA.kernels)
+    if kind is FactorizedPcp:
+        expected = np.einsum("dv,dvk->dk", n, row_phi(psi, gamma, beta))
+    else:
+        expected = np.einsum("dm,dv,mvk->dk", psi, n, cluster_phi(gamma, beta))
+    expected /= np.maximum(n.sum(axis=1), 1)[:, None]
+    expected[4] = psi[4] @ model.centres(state.params)
+    assert found == pytest.approx(expected, abs=1e-3 if kind is FactorizedPcp else 1e-9)

@@ -10,7 +10,6 @@ from scipy.special import logsumexp
 from isotherm.anneal.critical import first_critical
 from isotherm.anneal.engine import ADAPTIVE_RELAXATION, critical_temperatures, relax
 from isotherm.anneal.start import Noisy, Spectral, state_of
-from isotherm.data.base import Summary
 from isotherm.kernels.cpu import Cpu
 from isotherm.models.cluster import Cluster
 from isotherm.models.ttmm import Ttmm, TtmmParams
@@ -37,7 +36,14 @@ def begin(model: Ttmm, data: Any = DATA, seed: int = 1) -> Any:
     table = random_table(data, model.n_components, seed)
     table = (table + 0.01) / (table + 0.01).sum(axis=0)
     centres = rng.dirichlet(np.ones(model.n_components), model.n_clusters)
-    return state_of(model, data, model.given(data.summary, centres, table))
+    return state_of(model, data, equal(model, data, centres, table))
+
+
+def equal(model: Ttmm, data: Any, centres: Any, table: Any) -> TtmmParams:
+    """Parameters of equal clusters with the given centres (M, K) and topics (J, K)."""
+    M = len(centres)
+    mass = np.full(M, data.summary.row_weight / M)
+    return model.given(centres * (data.summary.total / M), mass, table)
 
 
 def rises(energies: list[float]) -> float:
@@ -109,7 +115,7 @@ def test_one_cluster_of_one_topic_is_the_unigram_after_one_step() -> None:
 def test_a_topic_for_every_cluster_is_the_mixture_of_multinomials(temperature: float) -> None:
     model, plain = Ttmm(4, 4), Cluster(4, temper_prior=True)
     table = random_table(DATA, 4)
-    state = state_of(model, DATA, model.given(DATA.summary, np.eye(4), table))
+    state = state_of(model, DATA, equal(model, DATA, np.eye(4), table))
     other = state_of(plain, DATA, plain.init(DATA.summary, table))
     for _ in range(12):
         state, energy = sweep(model, DATA, state, temperature)
@@ -185,7 +191,7 @@ def test_a_topic_without_mass_stays_or_becomes_uniform() -> None:
     centres = np.array([[0.5, 0.5, 0.0]] * 2 + [[0.2, 0.8, 0.0]] * 2)
     for smooth, expected in ((0.0, table[:, 2]), (0.1, np.full(12, 1 / 12))):
         model = Ttmm(3, 4, smooth)
-        state = state_of(model, DATA, model.given(DATA.summary, centres, table))
+        state = state_of(model, DATA, equal(model, DATA, centres, table))
         state, energies = sweeps(model, DATA, state, 1.0, 3)
         assert np.isfinite(energies).all()
         assert state.params.word_topic[:, 2] == pytest.approx(expected)
@@ -221,7 +227,7 @@ def test_the_first_critical_temperature_is_that_of_clusters() -> None:
 
 
 def test_noise_tells_clusters_apart() -> None:
-    params = MODEL.given(DATA.summary, np.full((4, 3), 1 / 3), random_table(DATA, 3))
+    params = equal(MODEL, DATA, np.full((4, 3), 1 / 3), random_table(DATA, 3))
     moved = MODEL.perturb(params, np.random.default_rng(0), 0.1)
     assert moved.topic.sum(axis=0) == pytest.approx(np.ones(4))
     assert (np.ptp(moved.topic, axis=1) > 0.01).all()
@@ -241,9 +247,21 @@ def test_plain_starts_tell_clusters_apart(start: Any, K: int, M: int) -> None:
 
 
 def test_given_is_what_was_given() -> None:
-    summary = Summary(np.ones(4), 10.0, 40.0)
+    counts = np.array([[6.0, 2.0, 0.0], [0.0, 0.0, 0.0]])
     table = np.full((4, 3), 0.25)
-    params = replace(MODEL, n_clusters=2).given(summary, np.eye(3)[:2], table)
-    assert params.weight == pytest.approx([0.5, 0.5])
-    assert params.inside == pytest.approx([20.0, 20.0])
-    assert (params.topic == np.eye(3)[:2].T).all()
+    params = replace(MODEL, n_clusters=2).given(counts, np.array([3.0, 1.0]), table)
+    assert params.weight == pytest.approx([0.75, 0.25])
+    assert params.inside == pytest.approx([8.0, 0.0])
+    assert pytest.approx(np.array([[0.75, 0.25, 0.0], [1 / 3, 1 / 3, 1 / 3]])) == params.topic.T
+
+
+def test_projected_rows_are_shares_of_topics() -> None:
+    state, _ = sweeps(MODEL, DATA, begin(MODEL), 2.0, 5)
+    _, _, topic, table = state.params
+    phi = topic.T[:, None, :] * table
+    phi /= phi.sum(axis=2, keepdims=True)
+    psi, n = state.rows[0].posterior, dense_counts(DATA)
+    expected = np.einsum("dm,dv,mvk->dk", psi, n, phi) / np.maximum(n.sum(axis=1), 1)[:, None]
+    expected[4] = psi[4] @ topic.T
+    found = MODEL.projected(state.params, state.rows[0], DATA.blocks[0], DATA.kernels)
+    assert found == pytest.approx(expected, abs=1e-9)

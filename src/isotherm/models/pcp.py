@@ -133,6 +133,10 @@ class Bayesian(Projection):
         """Mean of q(theta)."""
         return np.asarray(params.gamma / params.gamma.sum(axis=1, keepdims=True))
 
+    def factors(self, params: PcpParams) -> Array:
+        """Geometric means exp(E log theta)."""
+        return np.exp(mean_logs(params.gamma))
+
     def tokens(self, params: PcpParams) -> Array:
         """Counts in each cluster."""
         return np.asarray((params.gamma - params.lam).sum(axis=1))
@@ -178,7 +182,7 @@ class Pcp(Bayesian):
         self, params: PcpParams, rows: ClusterRows, block: Block, temperature: float, k: Kernels
     ) -> Expected:
         """Clusters psi ~ exp(b (sum_y n log R_my + E log pi_m)), R = exp(E log theta) beta."""
-        means = params.word_topic @ np.exp(mean_logs(params.gamma)).T
+        means = params.word_topic @ self.factors(params).T
         prior = self.log_prior(params) / temperature
         sums = k.row(block, log_means(means, temperature, k), prior)
         stats = ClusterStats(sums.columns, sums.mass)
@@ -193,7 +197,7 @@ class Pcp(Bayesian):
         exp(E log theta).
         """
         counts, table = np.asarray(stats.word, np.float64), params.word_topic
-        each = np.exp(mean_logs(params.gamma))
+        each = self.factors(params)
         topic = each * (over(counts, table @ each.T).T @ table)
         each = np.exp(mean_logs(params.lam + topic))
         sums = table * (over(counts, table @ each.T) @ each)
@@ -241,6 +245,27 @@ class FactorizedPcp(Bayesian):
         energy = -own - sums.log_z - float((block.weight * block.row_totals) @ top)
         rows = FactorizedRows(fresh, z.astype(k.dtype, copy=False))
         return Expected(rows, FactorizedStats(sums.columns, *stats), energy)
+
+    def bounds(self, params: PcpParams, rows: FactorizedRows, block: Block, k: Kernels) -> Array:
+        """Bound of each row given the clusters, (I,): sum psi (E log pi - log psi) + sum n log s.
+
+        Minus infinity where a column occurs that no topic has.
+        """
+        psi = live(params, rows.posterior).astype(np.float64)
+        power = psi @ mean_logs(params.gamma)
+        top = power.max(axis=1)
+        s = k.dots(block, np.exp(power - top[:, None]), params.word_topic).astype(np.float64)
+        with np.errstate(divide="ignore"):
+            terms = block.values * np.log(s)
+        words = np.bincount(block.row_of, weights=terms, minlength=block.n_rows)
+        own = psi @ self.log_prior(params) - xlogy(psi, psi).sum(axis=1)
+        return np.asarray(own + words + block.row_totals * top)
+
+    def projected(self, params: PcpParams, rows: FactorizedRows, block: Block, k: Kernels) -> Array:
+        """Shares z / n(x), the paper's features; the centre of an empty row's clusters."""
+        total = block.row_totals[:, None]
+        mixed = self.mixture(params, rows).weights
+        return np.divide(rows.topic, total, out=mixed, where=total > 0)
 
     def maximize(
         self, stats: FactorizedStats, params: PcpParams, temperature: float, k: Kernels

@@ -6,7 +6,7 @@ means of the clusters have rank K at most. Yu, Yu, Tresp & Kriegel 2005; Keller 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ from isotherm.models.cluster import Cluster
 
 # A mean below this is no divisor: where there are counts, no posterior says so.
 TINY = 1e-300
+# Posteriors that are not worth a share.
+LITTLE = 1e-9
 # So many clusters are not compared with each other.
 MANY = 500
 
@@ -74,6 +76,10 @@ class Projection(Topics):
         """Mixture of topics of each cluster, (M, K), rows sum to one."""
         raise NotImplementedError
 
+    def factors(self, params: Any) -> Array:
+        """What the E-step takes for the centres, (M, K): those, or geometric means."""
+        raise NotImplementedError
+
     def tokens(self, params: Any) -> Array:
         """Counts in each cluster, (M,)."""
         raise NotImplementedError
@@ -99,6 +105,26 @@ class Projection(Topics):
     def mixture(self, params: Any, rows: Any) -> Mixture:
         """P(y|x) = sum_c Q(c|x) sum_k P(k|c) P(y|k), as weights of topics."""
         return Mixture(self.posterior(params, rows) @ self.centres(params), params.word_topic)
+
+    def projected(self, params: Any, rows: Any, block: Block, k: Kernels) -> Array:
+        """Share of each topic in the counts of each row, (I, K), given all of its clusters.
+
+        sum_m Q(m|x) sum_y n(x,y) phi_myk / n(x), phi ~ theta_mk beta_ky; the centres of the
+        clusters for an empty row.
+        """
+        psi, mixed = self.posterior(params, rows), self.mixture(params, rows).weights
+        filled = block.row_totals > 0
+        found = np.where(filled[:, None], 0.0, mixed)
+        for m, factor in enumerate(self.factors(params)):
+            # With long rows nearly all belong to one cluster: the others are not asked.
+            own = np.flatnonzero(filled & (psi[:, m] > LITTLE))
+            if not len(own):
+                continue
+            part = replace(block.take(own), weight=np.ones(len(own)))
+            shares = np.tile(factor / factor.max(), (len(own), 1)).astype(k.dtype)
+            sums = k.pair(part, shares, params.word_topic).rows.astype(np.float64)
+            found[own] += psi[own, m, None] * sums / block.row_totals[own, None]
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
 
     def components(self, params: Any) -> tuple[Array, Array]:
         """Weights (K,) and distributions (J, K) of the topics."""

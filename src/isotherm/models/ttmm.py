@@ -14,7 +14,7 @@ import numpy as np
 
 from isotherm.data.base import Array, Block, Expected, Summary
 from isotherm.kernels.base import Kernels
-from isotherm.models.base import DEAD, floored, held_back, jitter
+from isotherm.models.base import DEAD, floored, held_back, jitter, normalized
 from isotherm.models.cluster import log_weights
 from isotherm.models.projection import Projection, log_means, over
 from isotherm.models.row_mixture import ClusterRows, ClusterStats
@@ -39,13 +39,19 @@ class Ttmm(Projection):
 
     def init(self, summary: Summary, table: Array) -> TtmmParams:
         """Equal clusters that lean to the given topics (J, K)."""
-        return self.given(summary, self.leaning(), table)
+        mass = np.full(self.n_clusters, summary.row_weight / self.n_clusters)
+        return self.given(self.leaning() * (summary.total / self.n_clusters), mass, table)
 
-    def given(self, summary: Summary, centres: Array, table: Array) -> TtmmParams:
-        """Equal clusters with the given centres (M, K) and topics (J, K)."""
-        weight = np.full(len(centres), 1.0 / len(centres))
-        centres, table = np.asarray(centres, np.float64), np.asarray(table, np.float64)
-        return TtmmParams(weight, weight * summary.total, centres.T, table)
+    def given(self, counts: Array, mass: Array, table: Array) -> TtmmParams:
+        """Clusters with the given counts of topics (M, K) and weights (M,), topics (J, K).
+
+        The centre of a cluster without counts is uniform.
+        """
+        total = counts.sum(axis=1)
+        filled = np.where(total[:, None] > 0, counts, 1.0).T
+        return TtmmParams(
+            mass / mass.sum(), total, normalized(filled), np.asarray(table, np.float64)
+        )
 
     def start(self, params: TtmmParams, block: Block, k: Kernels) -> ClusterRows:
         """Q(c|x) = pi(c)."""
@@ -102,6 +108,10 @@ class Ttmm(Projection):
         return params.weight
 
     def centres(self, params: TtmmParams) -> Array:
+        """Mixtures theta."""
+        return params.topic.T
+
+    def factors(self, params: TtmmParams) -> Array:
         """Mixtures theta."""
         return params.topic.T
 

@@ -1,0 +1,207 @@
+"""What estimators of clustering and projection share: clusters, features, named perplexities."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from isotherm import evaluate_rows
+from isotherm.anneal.engine import Annealer
+from isotherm.anneal.fold import fold_in
+from isotherm.anneal.heldout import SMOOTHING
+from isotherm.anneal.schedule import Exponential, Schedule
+from isotherm.anneal.trace import Fit, Outcome
+from isotherm.data.base import Array, Block, Expected
+from isotherm.data.counts import Counts
+from isotherm.data.local import Local
+from isotherm.errors import IsothermError, IsothermWarning
+from isotherm.estimators import checks
+from isotherm.estimators.base import CountEstimator, Plan
+from isotherm.estimators.projection_starts import HANDOVER
+from isotherm.kernels.base import Kernels
+from isotherm.models.base import CountModel
+
+# A table of rows by clusters is kept: more clusters than this are refused.
+MOST_CLUSTERS = 5000
+AUTO = "auto"
+
+
+class ProjectionEstimator(CountEstimator):
+    """Base of TTMM and PCP; not for direct use."""
+
+    # These stop by their own bound: nothing is held out.
+    validation_fraction = 0.0
+    patience = 1
+    definitions: tuple[str, ...] = ("mean", "completion")
+
+    def transform(self, X: Any) -> Array:
+        """Posterior of the clusters of each row, (I, M), each row by itself.
+
+        An empty row says nothing: it gets the prior.
+        """
+        data, rows = self._folded(X)
+        return np.asarray(self.model_.posterior(self.params_, data.gather(rows)), np.float64)
+
+    def predict(self, X: Any) -> Array:
+        """Most probable cluster of each row, (I,); the lowest index on ties."""
+        return np.asarray(self.transform(X).argmax(axis=1))
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Most probable cluster of each training row, (I,)."""
+        labels: Array = self.fit(X, y, sample_weight=sample_weight).labels_
+        return labels
+
+    def project(self, X: Any) -> Array:
+        """Share of each topic in the counts of each row, (I, K): features of lower dimension.
+
+        Every row is treated by itself; an empty row gets what its clusters have on average.
+        """
+        data, rows = self._folded(X)
+        parts, _, _ = data.sweep(_project, rows, self.model_, self.params_)
+        return np.concatenate(parts)
+
+    def perplexity(
+        self,
+        X: Any,
+        X_heldout: Any = None,
+        *,
+        definition: str = AUTO,
+        smoothing: float = SMOOTHING,
+    ) -> float:
+        """Perplexity per token of unseen rows, natural logarithm; lower is better.
+
+        Definitions differ in what is taken for the density of a row (see the class), so figures of
+        different definitions do not compare. Empty rows are left out. It is infinite where a column
+        occurs that no topic has, which only happens with smooth=0.
+
+        Parameters
+        ----------
+        X : counts (I, J)
+        X_heldout : counts (I, J), optional
+            Other tokens of the same rows, for "completion".
+        definition : str
+            One of `definitions`, or "auto".
+        smoothing : float
+            For "completion": share of the training corpus's unigram distribution.
+        """
+        check_is_fitted(self)
+        checks.one_of("definition", definition, (AUTO, *self.definitions))
+        if definition == "completion" or X_heldout is not None:
+            checks.one_of("definition (with X_heldout)", definition, (AUTO, "completion"))
+            return super().perplexity(X, X_heldout, smoothing=smoothing)
+        counts = self._counts(X, reset=False)
+        if not counts.total:
+            return float("nan")
+        filled = counts.take_rows(np.flatnonzero(counts.row_totals > 0))
+        densities = self._densities(filled, definition)
+        found = evaluate_rows.row_perplexity(filled, densities)
+        if np.isinf(found):
+            warnings.warn(
+                "some rows have a column that no topic has: their perplexity is infinite; fit with "
+                "smooth above 0",
+                IsothermWarning,
+                stacklevel=2,
+            )
+        return found
+
+    def describe(self, n_words: int = 8) -> str:
+        """Readable summary of the fit: the run, a line per topic, a line per cluster."""
+        text = super().describe(n_words)
+        lines = []
+        for m in np.argsort(-self.cluster_weights_, kind="stable")[:50]:
+            order = np.argsort(-self.cluster_centers_[m], kind="stable")[:4]
+            parts = " ".join(f"{k}:{100 * self.cluster_centers_[m, k]:.0f}%" for k in order)
+            lines.append(f"{m:4d}  {100 * self.cluster_weights_[m]:5.1f} %  topics {parts}")
+        return "\n".join([text, f"clusters: {self.n_live_}", *lines])
+
+    # What a shell may override ---------------------------------------------------------------
+
+    def _densities(self, counts: Counts, definition: str) -> Array:
+        """Log density of each row, (I,): the mixture of the clusters' means."""
+        return evaluate_rows.mixture_densities(
+            counts, np.log(self.cluster_weights_), self.cluster_centers_ @ self.components_
+        )
+
+    # The rest --------------------------------------------------------------------------------
+
+    @property
+    def _n_expected(self) -> int:
+        few = self.n_components if isinstance(self.n_clusters, str) else self.n_clusters
+        return int(max(self.n_components, few))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_weights_)
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.n_clusters, str):
+            checks.integer("n_clusters", self.n_clusters, 1)
+            check_number_of_clusters(self.n_clusters)
+        super()._check_parameters()
+        checks.number("smooth", self.smooth, 0.0)
+        checks.integer("n_init", self.n_init, 1)
+
+    def _schedule(self) -> Schedule:
+        return Exponential(rate=0.8, margin=HANDOVER)
+
+    def _learn(self, counts: Counts, weight: Array | None) -> None:
+        empty = int((counts.row_totals == 0).sum())
+        if empty:
+            warnings.warn(
+                f"{empty} of {counts.n_rows} rows are empty; they get the prior of the clusters",
+                IsothermWarning,
+                stacklevel=5,
+            )
+        if self.n_components == 1 and self.n_clusters != 1:
+            warnings.warn(
+                "n_components=1: clusters over one topic do not differ, so there are no labels to "
+                "find; give at least 2",
+                IsothermWarning,
+                stacklevel=5,
+            )
+
+    def _cooled(
+        self, annealer: Annealer, plan: Plan, model: CountModel, rng: np.random.Generator
+    ) -> Fit:
+        """The best of `n_init` runs by what they maximise."""
+        best: Fit | None = None
+        for _ in range(self.n_init):
+            fit = super()._cooled(annealer, plan, model, rng)
+            if best is None or fit.trace[-1].free_energy < best.trace[-1].free_energy:
+                best = fit
+            if fit.outcome is Outcome.INTERRUPTED:
+                break
+        assert best is not None
+        return best
+
+    def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
+        super()._set_fitted(plan, fit, cooled)
+        model, params = fit.model, fit.state.params
+        rows = plan.full.gather(fit.state.rows)
+        self.row_weights_ = np.asarray(model.posterior(params, rows), np.float64)
+        self.labels_ = self.row_weights_.argmax(axis=1)
+        self.cluster_weights_ = np.asarray(model.cluster_weights(params), np.float64)
+        self.cluster_centers_ = np.ascontiguousarray(model.centres(params), np.float64)
+        self.n_live_ = model.sizes(params)[0]
+
+    def _folded(self, X: Any) -> tuple[Local, Any]:
+        """Data and row states of new rows."""
+        check_is_fitted(self)
+        data = Local.place(self._counts(X, reset=False), self._kernels())
+        return data, fold_in(self.model_, self.params_, data, self.temperature_)
+
+
+def check_number_of_clusters(n_clusters: int) -> None:
+    """Refuse more clusters than rows by clusters fit in memory."""
+    if n_clusters > MOST_CLUSTERS:
+        raise IsothermError(
+            f"{n_clusters} clusters; at most {MOST_CLUSTERS} are fitted, because every row keeps a "
+            "number for each: give n_clusters=200, of which the needed ones stay"
+        )
+
+
+def _project(k: Kernels, block: Block, rows: Any, model: Any, params: Any) -> Expected:
+    return Expected(model.projected(params, rows, block, k), (), 0.0)

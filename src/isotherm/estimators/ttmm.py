@@ -1,0 +1,125 @@
+"""Theme-topic mixture as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from isotherm.anneal.callbacks import Callback
+from isotherm.anneal.schedule import Schedule
+from isotherm.anneal.start import Start
+from isotherm.estimators import checks
+from isotherm.estimators.projection import ProjectionEstimator
+from isotherm.estimators.projection_starts import ClustersAndTopics
+from isotherm.models.ttmm import Ttmm
+
+
+class TTMM(ProjectionEstimator):
+    """Clusters of rows that are mixtures of shared topics, by maximum likelihood.
+
+    A mixture of multinomials whose M means have rank K (theme-topic mixture model, Keller & Bengio
+    2004). With as many topics as clusters, or more, the means are free and what the topics add is
+    smoothing and features. `PCP` is the Bayesian version. On text, k-means or NMF of tf-idf weights
+    may find labels better: these models see plain counts.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters M.
+    n_components : int
+        Number of topics K.
+    smooth : float
+        Added to every expected count of a column in a topic.
+    n_init : int
+        Number of runs; the best by what is maximised is kept. Runs differ in the noise of the
+        start alone, so one is nearly always enough.
+    schedule : Schedule, optional
+        Temperatures; by default from a twentieth of the first critical temperature, where clusters
+        of the start are cooled to, down to 1 by 20 % a step. At T the posterior of the clusters is
+        raised to the power 1/T.
+    start : Start, optional
+        Where it begins; by default topics of the aspect model and clusters of an annealed one-sided
+        fit.
+    tol : float
+        A temperature is settled when a sweep lowers the free energy by no more than this many nats
+        per token.
+    max_iter : int
+        Most sweeps at one temperature.
+    over_relax, record_critical, callbacks, precision, n_jobs, random_state, verbose
+        As in `AspectModel`; critical temperatures are those of clusters with free means.
+
+    Attributes
+    ----------
+    labels_ : (I,)
+        Most probable cluster of each training row; the lowest index on ties.
+    row_weights_ : (I, M)
+        Posterior of the clusters for each training row.
+    cluster_weights_ : (M,)
+    cluster_centers_ : (M, K)
+        Mixture of topics of each cluster.
+    components_ : (K, J)
+        Topics, P(y|k).
+    weights_ : (K,)
+        Share of each topic.
+    n_live_ : int
+        Clusters with any weight.
+    definitions : tuple of str
+        Of `perplexity`: "mean" (the default), the log of the mixture of the clusters' means, or
+        "completion", half of the tokens of a row predicted from the other half.
+    temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_, precision_
+        As in `AspectModel`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotherm import TTMM
+    >>> X = np.kron(np.eye(2, dtype=int), np.full((5, 4), 6)) + 1
+    >>> labels = TTMM(n_clusters=2, n_components=2, random_state=0).fit_predict(X)
+    >>> bool(labels[0] != labels[-1])
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        n_components: int = 10,
+        *,
+        smooth: float = 0.1,
+        n_init: int = 1,
+        schedule: Schedule | None = None,
+        start: Start | None = None,
+        tol: float = 1e-5,
+        max_iter: int = 200,
+        over_relax: bool = True,
+        record_critical: bool = False,
+        callbacks: Sequence[Callback] = (),
+        precision: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.smooth = smooth
+        self.n_init = n_init
+        self.schedule = schedule
+        self.start = start
+        self.tol = tol
+        self.max_iter = max_iter
+        self.over_relax = over_relax
+        self.record_critical = record_critical
+        self.callbacks = callbacks
+        self.precision = precision
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        checks.integer("n_clusters", self.n_clusters, 1)
+        super()._check_parameters()
+
+    def _model(self, n_rows: int, total: float) -> Ttmm:
+        return Ttmm(self.n_components, self.n_clusters, float(self.smooth))
+
+    def _start(self) -> Start:
+        return ClustersAndTopics()
