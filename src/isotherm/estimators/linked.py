@@ -90,8 +90,9 @@ class LinkedEstimator(CountEstimator):
                 )
             links = with_labels(links, y, max_label_edges=self.max_label_edges, random_state=rng)
         empty = counts.row_totals == 0
-        if empty.any():
-            _warn(f"{int(empty.sum())} of {n_rows} rows have no counts: they stay without links")
+        self.n_empty_rows_ = int(empty.sum())
+        if self.n_empty_rows_:
+            _warn(f"{self.n_empty_rows_} of {n_rows} rows have no counts: they stay without links")
             keep = sparse.diags_array(np.where(empty, 0.0, 1.0))
             links = sparse.csr_array(keep @ links @ keep)
             links.eliminate_zeros()

@@ -267,10 +267,10 @@ class DTM(LinkedEstimator):
         if self.n_components == 1:
             _warn("n_components=1: rows with one topic are all alike, the result is that of PLSA")
         elif self.graph_.nnz:
-            linked = n_graph_components(self.graph_)
-            if linked > 1:
+            apart = n_graph_components(self.graph_) - self.n_empty_rows_
+            if apart > 1:
                 _warn(
-                    f"the graph has {linked} components that no edge connects; Q2 has no upper "
+                    f"the graph has {apart} components that no edge connects; Q2 has no upper "
                     "bound then: rows of different components are driven apart as far as the "
                     "likelihood lets them (more neighbours would connect them)"
                 )
@@ -284,7 +284,7 @@ class DTM(LinkedEstimator):
         in_a_row, self.n_rejected_ = (int(count) for count in self.params_.rejected)
         if in_a_row >= dtm.MOST_REJECTED:
             _warn(
-                f"{in_a_row} steps in a row would have lowered Q2 or the likelihood: the fit "
+                f"{dtm.MOST_REJECTED} steps in a row would have lowered Q2 or the likelihood: the fit "
                 "stopped there; another random_state, a smaller gamma or more topics may go on",
                 stacklevel=6,
             )
