@@ -69,7 +69,7 @@ class LapPLSI(LinkedEstimator):
     --------
     >>> import numpy as np
     >>> from isotherm import LapPLSI
-    >>> X = np.kron(np.eye(2, dtype=int), np.full((5, 4), 6)) + 1
+    >>> X = np.kron(np.eye(2, dtype=int), np.full((5, 4), 6))
     >>> weights = LapPLSI(2, n_neighbors=3, random_state=0).fit_transform(X)
     >>> bool(weights[0].argmax() != weights[-1].argmax())
     True
