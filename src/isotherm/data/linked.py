@@ -52,18 +52,15 @@ class Links(Block):
     @cached_property
     def colours(self) -> Colours:
         """Greedy colouring, rows with many links first (made once, on first use)."""
-        n = self.n_rows
-        indptr, indices = self.indptr.tolist(), self.indices.tolist()
-        colour = [-1] * n
+        colour, n_colours, indptr = np.full(self.n_rows, -1), 0, self.indptr.tolist()
         for i in np.argsort(-np.diff(self.indptr), kind="stable").tolist():
-            taken = {colour[j] for j in indices[indptr[i] : indptr[i + 1]]}
-            free = 0
-            while free in taken:
-                free += 1
-            colour[i] = free
-        order = np.argsort(colour, kind="stable")
-        sizes = np.bincount(colour) if n else np.zeros(0, np.int64)
-        return Colours(order, np.concatenate([[0], np.cumsum(sizes)]))
+            # The last place but one is a new colour, the last one of rows that have none yet.
+            taken = np.zeros(n_colours + 2, bool)
+            taken[colour[self.indices[indptr[i] : indptr[i + 1]]]] = True
+            colour[i] = taken[:-1].argmin()
+            n_colours = max(n_colours, int(colour[i]) + 1)
+        sizes = np.bincount(colour, minlength=n_colours)
+        return Colours(np.argsort(colour, kind="stable"), np.concatenate([[0], np.cumsum(sizes)]))
 
 
 @dataclass(frozen=True, eq=False)

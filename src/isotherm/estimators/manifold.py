@@ -60,6 +60,8 @@ class LapPLSI(LinkedEstimator):
         Edges of the fit.
     neighbors_ : Neighbors
         Finds the training rows that new rows are tied to.
+    n_empty_rows_ : int
+        Training rows without counts; they have equal weights and no links.
     free_energy_ : float
         Minus the objective.
     temperature_, trace_, outcome_, n_iter_, n_components_, n_distinct_, precision_
