@@ -311,11 +311,20 @@ def test_bad_settings(made: Any, settings: dict[str, Any], message: str) -> None
         ({"topics": np.ones((3, 40)) / 40}, r"topics of shape \(3, 40\); they must be 10 rows"),
         ({"topics": np.ones((10, 7)) / 7}, r"topics has shape \(10, 7\) for 40 columns"),
         ({"learn_hyper": 1}, "learn_hyper=1; it must be True or False"),
+        ({"schedule": Exponential(end=0.0)}, "ends at T = 0, where the bound has no meaning"),
+        ({"schedule": Fixed(0.0)}, "take TTMM for hard clusters"),
     ],
 )
 def test_bad_settings_of_pcp(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(IsothermError, match=message):
         PCP(**settings).fit(X)
+
+
+def test_ttmm_has_a_hard_limit() -> None:
+    model = TTMM(3, 4, schedule=Exponential(start=2.0, end=0.0), random_state=0).fit(X)
+    assert model.temperature_ == 0.0
+    assert set(np.unique(model.row_weights_)) == {0.0, 1.0}
+    assert nmi(LABELS, model.labels_) == pytest.approx(1.0)
 
 
 def test_ttmm_takes_no_word_for_its_clusters() -> None:

@@ -152,6 +152,11 @@ class PCP(ProjectionEstimator):
                 'n_clusters="documents" with inference="structured" needs a table of rows by '
                 'columns; give inference="factorized", or a number of clusters'
             )
+        if 0.0 in (getattr(self.schedule, "end", 1.0), getattr(self.schedule, "temperature", 1.0)):
+            raise IsothermError(
+                f"schedule={self.schedule!r} ends at T = 0, where the bound has no meaning; end at "
+                "T = 1, or take TTMM for hard clusters"
+            )
         _positive("alpha", self.alpha)
         checks.flag("learn_hyper", self.learn_hyper)
         self._check_concentration()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import softmax, xlogy
+from scipy.special import xlogy
 
 from isotherm.data.base import Array, Block, Expected, Summary
 from isotherm.kernels.base import Kernels
@@ -30,8 +30,10 @@ from isotherm.models.row_mixture import ClusterRows, ClusterStats
 LEAST = 1e-6
 # Sweeps before alpha and lambda are learned.
 WARM = 5
-# Entries of a posterior that are computed at a time.
-SPAN = 4_000_000
+# Entries of a posterior that are computed at a time: what stays in a near cache.
+SPAN = 250_000
+# Exponents are not below this: what is smaller makes arithmetic slow and means nothing.
+LOWEST = -50.0
 
 
 class PcpParams(NamedTuple):
@@ -276,7 +278,7 @@ class FactorizedPcp(Bayesian):
 
 def live(params: PcpParams, psi: Array) -> Array:
     """Posterior psi (I, L) of the clusters that are left."""
-    return psi if psi.shape[1] == len(params.eta) else psi[:, params.kept]
+    return psi if psi.shape[1] == len(params.eta) else np.take(psi, params.kept, axis=1)
 
 
 def _unweighted(heavy: Array, U: Array, params: PcpParams, block: Block, k: Kernels) -> Array:
@@ -300,16 +302,22 @@ def _clustered(
     old: Array,
 ) -> tuple[Array, tuple[Array, Array], float]:
     """New psi (I, L), its sums (L, K) and (L,), and sum w psi (E log pi - T log psi) of the old."""
-    fresh, own = np.empty_like(old), 0.0
+    fresh, own, dtype = np.empty_like(old), 0.0, old.dtype
+    tiny = np.finfo(dtype).tiny
     topic, mass = np.zeros(logs.shape), np.zeros(len(logs))
+    table, shares = (logs.T / temperature).astype(dtype), (prior / temperature).astype(dtype)
     step = max(1, SPAN // len(logs))
     for lo in range(0, len(z), step):
         part = slice(lo, lo + step)
-        weight, before = block.weight[part], old[part].astype(np.float64)
-        entropy = xlogy(before, before).sum(axis=1)
-        own += float(weight @ (before @ prior - temperature * entropy))
-        psi = softmax((z[part] @ logs.T + prior) / temperature, axis=1)
-        fresh[part] = psi
-        topic += psi.T @ heavy[part]
-        mass += weight @ psi
+        weight, before = block.weight[part], old[part]
+        entropy = np.einsum("im,im->i", before, np.log(np.maximum(before, tiny)))
+        own += float(weight @ (temperature * (before @ shares - entropy)))
+        psi = np.matmul(z[part].astype(dtype), table, out=fresh[part])
+        psi += shares
+        psi -= psi.max(axis=1, keepdims=True)
+        np.maximum(psi, LOWEST, out=psi)
+        np.exp(psi, out=psi)
+        psi /= psi.sum(axis=1, keepdims=True)
+        topic += psi.T @ heavy[part].astype(dtype)
+        mass += weight.astype(dtype) @ psi
     return fresh, (topic, mass), own
