@@ -30,6 +30,7 @@ from isotherm.data.split import as_generator, hold_out_tokens
 from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.estimators import checks
 from isotherm.estimators.annealed import Annealed
+from isotherm.kernels.dense import one_blas_thread
 from isotherm.models.base import DEAD, CountModel, distinct_components
 
 log = logging.getLogger("isotherm")
@@ -71,8 +72,11 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
 
     def _carry_out(self, plan: Plan, model: CountModel, rng: np.random.Generator) -> None:
         annealer = self._annealer(plan)
-        cooled = self._cooled(annealer, plan, model, rng)
-        self._set_fitted(plan, self._finished(annealer, plan, cooled, rng), cooled)
+        # Tables are narrow: threads of BLAS would wait for each other longer than they work.
+        with one_blas_thread():
+            cooled = self._cooled(annealer, plan, model, rng)
+            fit = self._finished(annealer, plan, cooled, rng)
+        self._set_fitted(plan, fit, cooled)
 
     def transform(self, X: Any) -> Array:
         """Weights of the components in each row, (I, K), by folding in.

@@ -22,7 +22,6 @@ from isotherm.errors import IsothermError
 from isotherm.estimators import checks
 from isotherm.estimators.base import CountEstimator, Plan
 from isotherm.estimators.two_sided_starts import Heating, OneSidedFits
-from isotherm.kernels.dense import one_blas_thread
 from isotherm.models.base import CountModel
 from isotherm.models.two_sided import TwoSided, mutual_information
 
@@ -233,11 +232,6 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
             labels = frames.row_labels(X)
             self.row_ids_ = counts.row_ids if labels is None else labels
         return counts
-
-    def _fit(self, X: Any, sample_weight: Any) -> None:
-        # Tables are narrow: threads of BLAS would wait for each other longer than they work.
-        with one_blas_thread():
-            super()._fit(X, sample_weight)
 
     def _cooled(
         self, annealer: Annealer, plan: Plan, model: CountModel, rng: np.random.Generator

@@ -22,7 +22,6 @@ from isotherm.data.counts import as_counts
 from isotherm.data.local import Local
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
-from isotherm.kernels.dense import one_blas_thread
 from isotherm.models.cluster import Cluster
 from isotherm.models.row_mixture import ClusterStats
 from isotherm.models.two_sided import TwoSided
@@ -108,11 +107,10 @@ class OneSidedFits:
         """State before the first sweep."""
         sweeps = Annealer(Fixed(1.0), NO_RELAXATION, tol=self.tol, max_sweeps=COMPARED)
         part = sample(data)
-        with one_blas_thread():
-            fits = [
-                completed(sweeps.run(model, part, rng, state=self._begun(model, part, first, rng)))
-                for first in self.first
-            ]
+        fits = [
+            completed(sweeps.run(model, part, rng, state=self._begun(model, part, first, rng)))
+            for first in self.first
+        ]
         best = min(fits, key=lambda fit: fit.trace[-1].free_energy).state
         return best if part is data else state_of(model, data, best.params)
 
