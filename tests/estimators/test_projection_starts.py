@@ -51,6 +51,13 @@ def test_clusters_have_the_counts_of_their_rows() -> None:
     assert model.tokens(params).sum() == pytest.approx(X.sum(), rel=0.03)
 
 
+def test_clusters_that_coincide_are_told_apart() -> None:
+    data = place(np.tile(X[:1], (20, 1)))
+    for model in (Ttmm(3, 4, 0.1), Pcp(3, 4, 0.1)):
+        centres = model.centres(ClustersAndTopics().state(model, data, rng()).params)
+        assert np.ptp(centres, axis=0).min() > 1e-4
+
+
 def test_blocks_do_not_matter() -> None:
     cut = place(X, n_blocks=3)
     assert len(cut.blocks) == 3

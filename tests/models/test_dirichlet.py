@@ -65,26 +65,29 @@ def test_best_alpha(begin: float) -> None:
 def test_derivatives_of_alpha_are_finite_differences(size: int) -> None:
     for alpha in (0.3, 1.5, 20.0):
         step = 1e-4 * alpha
-        low, high = (alpha_objective(alpha + sign * step, ETA, size) for sign in (-1, 1))
-        _, slope, bend = alpha_objective(alpha, ETA, size)
+        low, high = (alpha_objective(alpha + sign * step, ETA, size, 0.7) for sign in (-1, 1))
+        _, slope, bend = alpha_objective(alpha, ETA, size, 0.7)
         assert slope == pytest.approx((high[0] - low[0]) / (2 * step), rel=1e-6, abs=1e-6)
         assert bend == pytest.approx((high[1] - low[1]) / (2 * step), rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("size", [4, 9])
-def test_the_objective_of_alpha_is_the_divergence_up_to_a_constant(size: int) -> None:
-    first, second = (
-        alpha_objective(alpha, ETA, size)[0] + sparse_divergence(ETA, alpha, size)
-        for alpha in (0.4, 7.0)
-    )
+def test_the_objective_of_alpha_is_the_bound_up_to_a_constant(size: int) -> None:
+    mass = ETA - 0.7 / size
+
+    def bound(alpha: float) -> float:
+        total = ETA.sum() + (size - 4) * alpha / size
+        return float(mass @ mean_logs(ETA, total)) - sparse_divergence(ETA, alpha, size)
+
+    first, second = (alpha_objective(a, ETA, size, 0.7)[0] - bound(a) for a in (0.4, 7.0))
     assert first == pytest.approx(second, rel=1e-12)
 
 
 def test_best_alpha_with_dead_clusters_is_a_maximum_and_not_frozen() -> None:
     eta = np.array([40.0, 25.0, 20.0, 10.0, 5.0])
-    found = best_alpha(1.0, eta, 100)
-    assert found != pytest.approx(1.0, rel=0.1)
-    values = [alpha_objective(found * f, eta, 100)[0] for f in (0.99, 1.0, 1.01)]
+    found = best_alpha(20.0, eta, 100)
+    assert 0.1 < found < 10.0
+    values = [alpha_objective(found * f, eta, 100, 20.0)[0] for f in (0.99, 1.0, 1.01)]
     assert values[1] > max(values[0], values[2])
 
 

@@ -201,6 +201,15 @@ def test_clusters_without_weight_leave_and_change_nothing(kind: Any) -> None:
 
 
 @BOTH
+def test_priors_are_learned_with_those_that_left(kind: Any) -> None:
+    model = kind(3, 40, 0.1, 1.0, 0.4, True)
+    state, energies = sweeps(model, DATA, begin(model), 1.0, 40)
+    assert len(state.params.eta) < 40
+    assert state.params.alpha[0] != 1.0
+    assert rises(energies) <= 1e-10
+
+
+@BOTH
 def test_dead_clusters_are_pruned_on_the_way(kind: Any) -> None:
     model = kind(3, 40, 0.1, 1.0, 0.4)
     state, energies = sweeps(model, DATA, begin(model), 1.0, 40)

@@ -28,6 +28,8 @@ from isotherm.models.pcp import FactorizedPcp, FactorizedRows, Pcp
 
 # The model takes over from one-sided clusters at this multiple of the first critical temperature.
 HANDOVER = 0.05
+# Relative noise on the clusters' topics.
+NOISE = 0.01
 
 
 class _Single(NamedTuple):
@@ -78,7 +80,10 @@ class ClustersAndTopics:
         # Each cluster as if it were a row: how much of every topic it has.
         places = Local.place(as_counts(counts.T, allow_empty=True), data.kernels)
         shares = places.gather(fold_in(Aspect(model.n_components), aspects, places, 1.0)).table
-        params = model.given(shares.astype(np.float64), mass, aspects.word_topic)
+        # Clusters that still coincide would stay so: a symmetric start is a fixed point.
+        noise = NOISE if model.n_clusters > 1 else 0.0
+        shares = shares * np.exp(noise * rng.standard_normal(shares.shape))
+        params = model.given(shares, mass, aspects.word_topic)
         return state_of(model, data, params)
 
     def _clusters(self, model: Any, data: Data, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -97,9 +102,7 @@ class ClustersAndTopics:
         )
         fit = completed(annealer.run(plain, data, rng))
         _, sums, _ = data.sweep(_cluster_sums, fit.state.rows)
-        # Clusters that still coincide need something to be told apart by.
-        noise = np.exp(0.01 * rng.standard_normal((1, M)))
-        return np.asarray(sums.word, np.float64) * noise, sums.mass
+        return np.asarray(sums.word, np.float64), sums.mass
 
 
 @dataclass(frozen=True)

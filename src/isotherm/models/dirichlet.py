@@ -44,50 +44,38 @@ def sparse_divergence(eta: Array, alpha: float, size: int) -> float:
     return -float(gammaln(alpha) - gammaln(total) + terms.sum())
 
 
-def alpha_objective(alpha: float, eta: Array, size: int) -> tuple[float, float, float]:
-    """What of -KL(Dir(eta) || Dir(alpha/size)) depends on alpha, and its two derivatives.
+def alpha_objective(alpha: float, eta: Array, size: int, last: float) -> tuple[float, float, float]:
+    """What of the bound depends on alpha, up to a constant, and its two derivatives.
 
-    Entries that eta (L,) does not list go with the prior: they are alpha/size at any alpha.
+    -KL(Dir(eta) || Dir(alpha/size, ...)) + sum (eta - last/size) E log pi, where eta (L,) was made
+    with the alpha `last`. Entries that eta does not list go with the prior: they are alpha/size at
+    any alpha, and so E log pi of the others depends on it.
     """
     live, dead = len(eta), size - len(eta)
     each, share, rest = alpha / size, live / size, dead / size
-    total = eta.sum() + rest * alpha
-    gap = share * alpha - eta.sum()
-    value = (
-        gammaln(alpha)
-        - gammaln(total)
-        - live * gammaln(each)
-        + each * digamma(eta).sum()
-        - gap * digamma(total)
-    )
-    slope = (
-        digamma(alpha)
-        - share * digamma(each)
-        + digamma(eta).sum() / size
-        - digamma(total)
-        - gap * rest * polygamma(1, total)
-    )
-    bend = (
-        polygamma(1, alpha)
-        - share / size * polygamma(1, each)
-        - rest * (1.0 + share) * polygamma(1, total)
-        - gap * rest**2 * polygamma(2, total)
-    )
+    total, gap = eta.sum() + rest * alpha, share * (alpha - last)
+    logs = digamma(eta).sum()
+    value = gammaln(alpha) - gammaln(total) - live * gammaln(each) + each * logs
+    value -= gap * digamma(total)
+    slope = digamma(alpha) - share * digamma(each) + logs / size - digamma(total)
+    slope -= gap * rest * polygamma(1, total)
+    bend = polygamma(1, alpha) - share / size * polygamma(1, each)
+    bend -= rest * (1.0 + share) * polygamma(1, total) + gap * rest**2 * polygamma(2, total)
     return float(value), float(slope), float(bend)
 
 
-def best_alpha(alpha: float, eta: Array, size: int) -> float:
-    """The alpha of the best prior Dir(alpha/size, ...) of Dir(eta), by Newton on its log."""
+def best_alpha(last: float, eta: Array, size: int) -> float:
+    """The best alpha given eta (L,), which was made with the alpha `last`, by Newton on its log."""
     if size == 1:
-        return alpha
+        return last
 
     def objective(log_alpha: Array) -> float:
-        return alpha_objective(float(np.exp(log_alpha[0])), eta, size)[0]
+        return alpha_objective(float(np.exp(log_alpha[0])), eta, size, last)[0]
 
-    x = np.array([np.log(alpha)])
+    x = np.array([np.log(last)])
     for _ in range(STEPS):
         now = float(np.exp(x[0]))
-        value, slope, bend = alpha_objective(now, eta, size)
+        value, slope, bend = alpha_objective(now, eta, size, last)
         curvature = now**2 * bend + now * slope
         # Far from the top log alpha may bend upwards: then the slope alone says where to go.
         step = -now * slope / curvature if curvature < 0 else LARGEST * np.sign(slope)
