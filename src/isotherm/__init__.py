@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from isotherm.graph import Neighbors, neighbor_graph
     from isotherm.images.segment import segment
     from isotherm.images.segmentation import Segmentation
+    from isotherm.io.store import load, save
     from isotherm.maps.corpus import CorpusMap
     from isotherm.maps.workflow import MappedCorpus, map_corpus
     from isotherm.pairs import PairClusters, cluster_pairs
@@ -78,9 +79,11 @@ _HOME = {
     "TwoSidedClustering": "isotherm.estimators.two_sided",
     "as_counts": "isotherm.data.counts",
     "cluster_pairs": "isotherm.pairs",
+    "load": "isotherm.io.store",
     "load_docstrings": "isotherm.datasets.docstrings",
     "map_corpus": "isotherm.maps.workflow",
     "neighbor_graph": "isotherm.graph",
+    "save": "isotherm.io.store",
     "segment": "isotherm.images.segment",
     "split_rows": "isotherm.data.split",
     "split_tokens": "isotherm.data.split",
@@ -123,9 +126,11 @@ __all__ = [
     "TwoSidedClustering",
     "as_counts",
     "cluster_pairs",
+    "load",
     "load_docstrings",
     "map_corpus",
     "neighbor_graph",
+    "save",
     "segment",
     "split_rows",
     "split_tokens",

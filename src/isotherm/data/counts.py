@@ -5,13 +5,14 @@ Everything that reads data ends here, and every model starts from here.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from isotherm.data import _convert, frames
+from isotherm.data import _convert, _file, frames
 from isotherm.errors import IsothermError
 
 __all__ = ["Counts", "as_counts"]
@@ -288,6 +289,15 @@ class Counts:
                 f"{in_rows.min()} to {in_rows.max()} of {self.n_rows} rows. Widen the limits."
             )
         return self.take_columns(kept)
+
+    def save(self, path: Any) -> Path:
+        """Path of the file that was written; see `isotherm.save`."""
+        return _file.save(self, path)
+
+    @classmethod
+    def load(cls, path: Any) -> "Counts":
+        """Counts that `save` wrote; see `isotherm.load`."""
+        return _file.load(path)
 
     def __repr__(self) -> str:
         total = self.total

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
@@ -40,6 +42,20 @@ class Annealed(BaseEstimator):
         with self._afresh():
             self._fit(X, sample_weight)
         return self
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Path of the file that was written; see `isotherm.save`."""
+        from isotherm.io import store
+
+        return store.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The estimator of this class that `save` wrote; see `isotherm.load`."""
+        from isotherm.io import store, values
+
+        found: Self = values.expect(store.load(path), cls, path)
+        return found
 
     @contextmanager
     def _afresh(self) -> Iterator[None]:

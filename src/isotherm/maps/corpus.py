@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import zipfile
-import zlib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,8 +12,6 @@ import numpy as np
 
 from isotherm.anneal.trace import Record
 from isotherm.data.base import Array
-from isotherm.errors import IsothermError
-from isotherm.files import replacing
 
 __all__ = ["Cooling", "CorpusMap"]
 
@@ -26,10 +20,6 @@ COMPONENTS, NODES = "components", "nodes"
 
 Label = str | int | float | bool | None
 
-SCHEMA = 1
-KIND = "isotherm corpus map"
-# What reading a damaged archive may end in.
-DAMAGE = (ValueError, EOFError, KeyError, RuntimeError, OSError, zipfile.BadZipFile, zlib.error)
 ARRAYS = (
     "coordinates",
     "topic_weights",
@@ -115,33 +105,18 @@ class CorpusMap:
         return np.asarray(self.tokens == 0)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Path of the file that was written: an .npz of arrays, and all else as JSON in it.
+        """Path of the file that was written; see `isotherm.save`."""
+        from isotherm.io import store
 
-        The name is taken as it is. An older file is replaced in one step, once the new one is
-        complete.
-        """
-        given = Path(path)
-        text = json.dumps(_described(self), allow_nan=False)
-        parts = {name: getattr(self, name) for name in ARRAYS}
-        parts["meta"] = np.frombuffer(text.encode("ascii"), np.uint8)
-        with replacing(given) as unfinished, unfinished.open("wb") as file:
-            np.savez_compressed(file, **parts)
-        return given
+        return store.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CorpusMap:
         """The map that `save` wrote; nothing in the file is executed."""
-        given = Path(path)
-        with given.open("rb") as file:
-            if not zipfile.is_zipfile(file):
-                raise _unreadable(given)
-            file.seek(0)
-            try:
-                with np.load(file, allow_pickle=False) as stored:
-                    found = {name: np.asarray(stored[name]) for name in stored.files}
-            except DAMAGE as error:
-                raise _unreadable(given) from error
-        return _restored(given, found)
+        from isotherm.io import registry, values
+
+        found: CorpusMap = values.read(path, registry.known(), "map")
+        return found
 
     def __repr__(self) -> str:
         n_rows, n_topics = self.topic_weights.shape
@@ -160,92 +135,12 @@ class CorpusMap:
 # Files ----------------------------------------------------------------------------------------
 
 
-def _described(given: CorpusMap) -> dict[str, Any]:
-    """All but the arrays, as JSON can hold it."""
-    return {
-        "kind": KIND,
-        "schema": SCHEMA,
-        "names": given.names,
-        "labels": given.labels,
-        "texts": given.texts,
-        "top_words": given.top_words,
-        "grid_shape": given.grid_shape,
-        "transform": given.transform,
-        "topics_cooling": _cooling_described(given.topics_cooling),
-        "map_cooling": _cooling_described(given.map_cooling),
-    }
-
-
-def _cooling_described(cooling: Cooling) -> dict[str, Any]:
-    return {
-        "first_critical": _finite(cooling.first_critical),
-        "temperature": _finite(cooling.temperature),
-        "parts": cooling.parts,
-        "trace": [
-            {name: _finite(value) for name, value in asdict(record).items()}
-            for record in cooling.trace
-        ],
-    }
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN and no infinity: they become text, which `float` reads."""
-    if isinstance(value, tuple):
-        return [_finite(part) for part in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _restored(path: Path, found: Mapping[str, Array]) -> CorpusMap:
+def restored(values: dict[str, Any]) -> CorpusMap:
     """The map of what a file contains, once all of it is there and fits together."""
-    try:
-        meta = json.loads(found["meta"].tobytes())
-        kind, schema = meta["kind"], meta["schema"]
-        newer = kind == KIND and schema > SCHEMA
-    except (KeyError, TypeError, ValueError) as error:
-        raise _unreadable(path) from error
-    if newer:
-        raise IsothermError(
-            f"{path} has schema {schema}, and this isotherm reads up to {SCHEMA}; install a newer "
-            "isotherm"
-        )
-    try:
-        built = CorpusMap(
-            **{name: found[name] for name in ARRAYS},
-            names=tuple(meta["names"]),
-            labels=None if meta["labels"] is None else tuple(meta["labels"]),
-            texts=None if meta["texts"] is None else tuple(meta["texts"]),
-            top_words=tuple(map(tuple, meta["top_words"])),
-            grid_shape=tuple(meta["grid_shape"]),
-            transform=meta["transform"],
-            topics_cooling=_cooling_restored(meta["topics_cooling"]),
-            map_cooling=_cooling_restored(meta["map_cooling"]),
-        )
-        fits = kind == KIND and _fits_together(built)
-    except (KeyError, TypeError, ValueError) as error:
-        raise _unreadable(path) from error
-    if not fits:
-        raise _unreadable(path)
+    built = CorpusMap(**values)
+    if not _fits_together(built):
+        raise ValueError("the parts of the map do not fit together")
     return built
-
-
-def _cooling_restored(given: Mapping[str, Any]) -> Cooling:
-    records = tuple(
-        Record(
-            temperature=float(one["temperature"]),
-            free_energy=float(one["free_energy"]),
-            log_likelihood=float(one["log_likelihood"]),
-            heldout=float(one["heldout"]),
-            n_effective=int(one["n_effective"]),
-            n_components=int(one["n_components"]),
-            critical=tuple(map(float, one["critical"])),
-            sweeps=int(one["sweeps"]),
-            seconds=float(one["seconds"]),
-            converged=bool(one["converged"]),
-        )
-        for one in given["trace"]
-    )
-    marks = float(given["first_critical"]), float(given["temperature"])
-    return Cooling(records, *marks, str(given["parts"]))
 
 
 def _fits_together(given: CorpusMap) -> bool:
@@ -264,10 +159,4 @@ def _fits_together(given: CorpusMap) -> bool:
             for values in (given.names, given.labels, given.texts)
             if values is not None
         )
-    )
-
-
-def _unreadable(path: Path) -> IsothermError:
-    return IsothermError(
-        f"{path} is no corpus map, or a damaged one; give a file that CorpusMap.save wrote"
     )

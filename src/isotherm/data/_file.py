@@ -1,0 +1,45 @@
+"""Counts as files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isotherm.io import values
+from isotherm.io.codec import Entry, Registry
+
+if TYPE_CHECKING:
+    from isotherm.data.counts import Counts
+
+FIELDS = ("matrix", "row_ids", "column_names")
+
+
+def entry() -> Entry:
+    """How counts are taken apart, and put together again with all checks."""
+    from isotherm.data.counts import Counts, as_counts
+
+    def fields(counts: Counts) -> dict[str, Any]:
+        return {name: getattr(counts, name) for name in FIELDS}
+
+    def build(parts: dict[str, Any]) -> Counts:
+        return as_counts(*(parts[name] for name in FIELDS), allow_empty=True)
+
+    return Entry(Counts, fields, build)
+
+
+def save(counts: Counts, path: str | os.PathLike[str]) -> Path:
+    """Path of the file that was written."""
+    return values.write(path, "counts", counts, _alone())
+
+
+def load(path: str | os.PathLike[str]) -> Counts:
+    """Counts of a file; no other type can come out of it."""
+    counts: Counts = values.read(path, _alone(), "counts")
+    return counts
+
+
+def _alone() -> Registry:
+    registry = Registry()
+    registry.add("Counts", entry())
+    return registry

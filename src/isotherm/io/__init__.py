@@ -1,0 +1,1 @@
+"""Files: one versioned format for everything that is kept, and checkpoints of running fits."""

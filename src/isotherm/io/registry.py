@@ -1,0 +1,175 @@
+"""All types that files may hold, by the names that they have there.
+
+A name here is part of the file format: once released it stays, whatever the class is called.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any
+
+from isotherm.anneal import branches, grow, schedule, start, trace
+from isotherm.data import _file
+from isotherm.estimators import (
+    aspect,
+    cluster,
+    document,
+    gtm,
+    hierarchy,
+    linked_start,
+    manifold,
+    pcp,
+    projection_starts,
+    ttmm,
+    two_sided,
+    two_sided_starts,
+)
+from isotherm.estimators.annealed import Annealed
+from isotherm.graph import Neighbors
+from isotherm.io.codec import Entry, Registry, plain
+from isotherm.maps import corpus, workflow
+from isotherm.models import aspect as aspects
+from isotherm.models import cluster as clusters
+from isotherm.models import document as documents
+from isotherm.models import dtm, grid, lap_plsi, lda, linked, ltm, row_mixture, segments, tied
+from isotherm.models import gtm as maps
+from isotherm.models import hierarchy as hierarchies
+from isotherm.models import leave_one_out as without
+from isotherm.models import pcp as projections
+from isotherm.models import ttmm as themes
+from isotherm.models import two_sided as biclusters
+from isotherm.tree import Tree
+
+ESTIMATORS: tuple[type[Annealed], ...] = (
+    aspect.AspectModel,
+    cluster.OneSidedClustering,
+    document.DocumentMixture,
+    gtm.GTM,
+    hierarchy.HierarchicalClustering,
+    manifold.DTM,
+    manifold.LTM,
+    manifold.LapPLSI,
+    pcp.PCP,
+    ttmm.TTMM,
+    two_sided.TwoSidedClustering,
+)
+
+# Frozen dataclasses and named tuples, whose fields are what their constructors take.
+PLAIN: dict[str, type[Any]] = {
+    # runs
+    "Branches": branches.Branches,
+    "Fit": trace.Fit,
+    "Grown": grow.Grown,
+    "Growth": grow.Growth,
+    "Record": trace.Record,
+    "State": trace.State,
+    "Step": trace.Step,
+    "Tree": Tree,
+    # schedules
+    "Adaptive": schedule.Adaptive,
+    "Exponential": schedule.Exponential,
+    "Fixed": schedule.Fixed,
+    "Grid": schedule.Grid,
+    "Heating": two_sided_starts.Heating,
+    "Linear": schedule.Linear,
+    "Splitting": schedule.Splitting,
+    "Tempered": schedule.Tempered,
+    # starts
+    "ClustersAndTopics": projection_starts.ClustersAndTopics,
+    "Noisy": start.Noisy,
+    "OneSidedFits": two_sided_starts.OneSidedFits,
+    "OwnClusters": projection_starts.OwnClusters,
+    "RandomRows": linked_start.RandomRows,
+    "Spectral": start.Spectral,
+    "StructuredFit": projection_starts.StructuredFit,
+    # models
+    "model.Aspect": aspects.Aspect,
+    "model.AspectLeaveOneOut": without.AspectLeaveOneOut,
+    "model.Cluster": clusters.Cluster,
+    "model.ClusterLeaveOneOut": without.ClusterLeaveOneOut,
+    "model.DTM": dtm.DTM,
+    "model.Document": documents.Document,
+    "model.FactorizedPcp": projections.FactorizedPcp,
+    "model.Gtm": maps.Gtm,
+    "model.Hierarchy": hierarchies.Hierarchy,
+    "model.LTM": ltm.LTM,
+    "model.LapPLSI": lap_plsi.LapPLSI,
+    "model.Lda": lda.Lda,
+    "model.Pcp": projections.Pcp,
+    "model.Segments": segments.Segments,
+    "model.Tied": tied.Tied,
+    "model.Ttmm": themes.Ttmm,
+    "model.TwoSided": biclusters.TwoSided,
+    "LatentGrid": grid.LatentGrid,
+    # parameters, rows and statistics
+    "AspectParams": aspects.AspectParams,
+    "AspectRows": aspects.AspectRows,
+    "AspectStats": aspects.AspectStats,
+    "ClusterParams": row_mixture.ClusterParams,
+    "ClusterRows": row_mixture.ClusterRows,
+    "ClusterStats": row_mixture.ClusterStats,
+    "Compressed": biclusters.Compressed,
+    "CountedAspects": without.CountedAspects,
+    "CountedClusters": without.CountedClusters,
+    "FactorizedRows": projections.FactorizedRows,
+    "FactorizedStats": projections.FactorizedStats,
+    "GtmParams": maps.GtmParams,
+    "GtmStats": maps.GtmStats,
+    "HierarchyParams": hierarchies.HierarchyParams,
+    "HierarchyRows": hierarchies.HierarchyRows,
+    "LdaParams": lda.LdaParams,
+    "LdaRows": lda.LdaRows,
+    "LdaStats": lda.LdaStats,
+    "LinkedParams": linked.LinkedParams,
+    "LinkedRows": linked.LinkedRows,
+    "LinkedStats": linked.LinkedStats,
+    "NoRows": maps.NoRows,
+    "NodeStats": hierarchies.NodeStats,
+    "PairRows": without.PairRows,
+    "PcpParams": projections.PcpParams,
+    "TtmmParams": themes.TtmmParams,
+    "TwoSidedParams": biclusters.TwoSidedParams,
+    # what estimators keep, and maps
+    "Cooling": corpus.Cooling,
+    "MappedCorpus": workflow.MappedCorpus,
+    "Neighbors": Neighbors,
+}
+
+
+def estimator(kind: type[Annealed]) -> Entry:
+    """Entry of an estimator: its parameters without callbacks, and what a fit has set."""
+
+    def fields(value: Annealed) -> dict[str, Any]:
+        params = value.get_params(deep=False) | {"callbacks": ()}
+        fitted = {name: one for name, one in vars(value).items() if _is_fitted(name)}
+        return {"params": params, "fitted": fitted}
+
+    return Entry(kind, fields, partial(_made, kind))
+
+
+def _is_fitted(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_")
+
+
+def _made(kind: type[Annealed], values: dict[str, Any]) -> Annealed:
+    params, fitted = values["params"], values["fitted"]
+    made = kind(**params)
+    for name, value in fitted.items():
+        if not (_is_fitted(name) and name.isidentifier()):
+            raise ValueError(f"{name[:40]!r} is nothing that a fit sets")
+        setattr(made, name, value)
+    return made
+
+
+@cache
+def known() -> Registry:
+    """The registry of the library; `add` is for types of one's own."""
+    registry = Registry()
+    for name, kind in PLAIN.items():
+        registry.add(name, plain(kind))
+    for one in ESTIMATORS:
+        registry.add(one.__name__, estimator(one))
+    registry.add("Counts", _file.entry())
+    registry.add("CorpusMap", plain(corpus.CorpusMap)._replace(build=corpus.restored))
+    registry.add_enum(trace.Outcome)
+    return registry

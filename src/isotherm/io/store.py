@@ -1,0 +1,88 @@
+"""Save and load: what users keep, each in a file of its kind."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+from isotherm.data.counts import Counts
+from isotherm.errors import IsothermError, IsothermWarning
+from isotherm.estimators.annealed import Annealed
+from isotherm.io import values
+from isotherm.io.registry import known
+from isotherm.maps.corpus import CorpusMap
+from isotherm.maps.workflow import MappedCorpus
+
+__all__ = ["load", "save"]
+
+KINDS: tuple[tuple[type[Any], str], ...] = (
+    (Counts, "counts"),
+    (Annealed, "fit"),
+    (MappedCorpus, "fit"),
+    (CorpusMap, "map"),
+)
+KEPT = ("counts", "fit", "map")
+
+
+def save(thing: Any, path: str | os.PathLike[str]) -> Path:
+    """Path of the file that was written; `load` reads it.
+
+    The file is a zip of JSON and plain arrays, see docs/files.md. It is there as a whole or not at
+    all: an older file is replaced in one step, once the new one is on the disk. Callbacks of an
+    estimator are not kept.
+
+    Parameters
+    ----------
+    thing : Counts, estimator, MappedCorpus or CorpusMap
+    path : str or path
+        The name is taken as it is.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from isotherm import Counts, load, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     load(save(Counts([[1, 2], [3, 0]]), f"{folder}/counts.iso"))
+    Counts(2 rows x 2 columns, 3 non-zeros, total 6)
+    """
+    for kind, name in KINDS:
+        if isinstance(thing, kind):
+            _warn_of_callbacks(thing)
+            return values.write(path, name, thing, known())
+    raise IsothermError(
+        f"cannot save {type(thing).__module__}.{type(thing).__qualname__}; what can be saved are "
+        "Counts, estimators, what map_corpus returns, and CorpusMap"
+    )
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """What `save` wrote: counts, an estimator or a map. Nothing in the file is executed.
+
+    A loaded estimator gives the same results as the one that was saved, to the bit. Random numbers
+    go on from where they were, if `random_state` was a generator.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    Counts, estimator, MappedCorpus or CorpusMap
+    """
+    return values.read(path, known(), *KEPT)
+
+
+def _warn_of_callbacks(thing: Any) -> None:
+    if len(getattr(thing, "callbacks", None) or ()):
+        warnings.warn(
+            f"the callbacks of {type(thing).__name__} are not saved: they are code; give them "
+            "again after loading",
+            IsothermWarning,
+            stacklevel=3,
+        )

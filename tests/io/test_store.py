@@ -1,0 +1,299 @@
+"""Everything that can be kept, written and read again."""
+
+import copy
+import dataclasses
+import pickle
+import warnings
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import isotherm
+from isotherm import (
+    DTM,
+    GTM,
+    LTM,
+    PCP,
+    TTMM,
+    AspectModel,
+    CorpusMap,
+    Counts,
+    DocumentMixture,
+    Exponential,
+    HierarchicalClustering,
+    IsothermError,
+    IsothermWarning,
+    LapPLSI,
+    MappedCorpus,
+    Noisy,
+    OneSidedClustering,
+    Spectral,
+    TimeLimit,
+    Tree,
+    TwoSidedClustering,
+    map_corpus,
+)
+from isotherm.estimators.annealed import Annealed
+from isotherm.io import archive, codec, registry
+
+RNG = np.random.default_rng(0)
+X = RNG.poisson(1.0, (40, 15)) + 3 * (np.arange(40)[:, None] // 20 == np.arange(15) // 8)
+V = RNG.standard_normal((40, 3)) * [3, 1, 0.3]
+
+# Of every class at least one: `test_every_estimator_is_tried` sees to that.
+ESTIMATORS: dict[str, Any] = {
+    "aspect": AspectModel(3),
+    "aspect, given settings": AspectModel(
+        3, schedule=Exponential(0.8, margin=0.9), start=Noisy(0.1), precision="float32"
+    ),
+    "aspect, left out": AspectModel(2, leave_one_out=True),
+    "clusters that grew": OneSidedClustering(
+        "auto", max_components=3, schedule=Exponential(0.7), temper_prior=True
+    ),
+    "clusters, left out": OneSidedClustering(2, leave_one_out=True, start=Spectral(0.5)),
+    "documents": DocumentMixture(3),
+    "two-sided": TwoSidedClustering(3),
+    "hierarchy": HierarchicalClustering(max_components=3),
+    "given tree": HierarchicalClustering(tree=Tree.balanced(2), weights="cluster"),
+    "map": GTM(n_nodes=6, n_basis=3),
+    "lap": LapPLSI(3, n_neighbors=3),
+    "ltm": LTM(3, n_neighbors=3),
+    "dtm": DTM(3, n_neighbors=3),
+    "themes": TTMM(3, 4),
+    "pcp": PCP(3, 4),
+    "pcp, factorized": PCP(3, 2, inference="factorized", topics=np.full((2, 15), 1 / 15)),
+    "pcp, own clusters": PCP("documents", 4, inference="factorized", concentration=[0.5] * 4),
+}
+
+
+def data_of(estimator: Any) -> Any:
+    return V if isinstance(estimator, GTM) else X
+
+
+@cache
+def fitted(name: str) -> Any:
+    estimator = copy.deepcopy(ESTIMATORS[name]).set_params(random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IsothermWarning)
+        return estimator.fit(data_of(estimator))
+
+
+def assert_same(one: Any, two: Any, where: str = "it") -> None:
+    """The same types and the same bits, however deep."""
+    assert type(one) is type(two), where
+    if isinstance(one, np.ndarray) and one.dtype != object:
+        assert one.dtype == two.dtype, where
+        assert one.shape == two.shape, where
+        assert np.array_equal(one, two, equal_nan=one.dtype.kind == "f"), where
+    elif sparse.issparse(one):
+        for name in ("data", "indices", "indptr"):
+            assert_same(getattr(one, name), getattr(two, name), f"{where}.{name}")
+    elif isinstance(one, tuple | list | np.ndarray):
+        assert len(one) == len(two), where
+        for i, (a, b) in enumerate(zip(one, two, strict=True)):
+            assert_same(a, b, f"{where}[{i}]")
+    elif isinstance(one, dict):
+        assert one.keys() == two.keys(), where
+        for name in one:
+            assert_same(one[name], two[name], f"{where}.{name}")
+    elif dataclasses.is_dataclass(one):
+        for field in dataclasses.fields(one):
+            name = field.name
+            assert_same(getattr(one, name), getattr(two, name), f"{where}.{name}")
+    elif hasattr(one, "__dict__") and not isinstance(one, Enum):
+        mine, theirs = ({k: v for k, v in vars(x).items() if k[0] != "_"} for x in (one, two))
+        assert_same(mine, theirs, where)
+    else:
+        assert one == two or (one != one and two != two), where
+
+
+def kinds_of(base: type) -> set[type]:
+    return {base}.union(*(kinds_of(kind) for kind in base.__subclasses__()))
+
+
+def test_every_estimator_is_tried() -> None:
+    public = {getattr(isotherm, name) for name in isotherm.__all__}
+    there = {kind for kind in public if isinstance(kind, type) and issubclass(kind, Annealed)}
+    assert there == {type(one) for one in ESTIMATORS.values()}
+    assert there == set(registry.ESTIMATORS)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_loaded_estimator_is_the_one_that_was_saved(name: str, tmp_path: Path) -> None:
+    model, path = fitted(name), tmp_path / "model.iso"
+    assert isotherm.save(model, path) == path
+    again = type(model).load(path)
+    assert_same(again, model)
+    assert repr(again) == repr(model)
+    assert vars(again).keys() == vars(model).keys()
+    new = data_of(model)[::3]
+    assert np.array_equal(again.transform(new), model.transform(new))
+    assert again.score(new) == model.score(new)
+    assert list(again.get_feature_names_out()) == list(model.get_feature_names_out())
+    if hasattr(model, "perplexity"):
+        assert again.perplexity(new) == model.perplexity(new)
+        assert again.describe() == model.describe()
+    if hasattr(model, "predict"):
+        assert np.array_equal(again.predict(new), model.predict(new))
+
+
+@pytest.mark.parametrize("name", ["aspect", "map", "ltm"])
+def test_a_loaded_estimator_can_be_fitted_again(name: str, tmp_path: Path) -> None:
+    model = fitted(name)
+    again = isotherm.load(model.save(tmp_path / "model.iso")).fit(data_of(model))
+    assert np.array_equal(again.transform(data_of(model)), model.transform(data_of(model)))
+
+
+@pytest.mark.parametrize("name", ["clusters that grew", "lap", "map"])
+def test_copies_and_pickles_keep_working(name: str) -> None:
+    model = fitted(name)
+    new = data_of(model)[::3]
+    for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert_same(again, model)
+        assert np.array_equal(again.transform(new), model.transform(new))
+
+
+def test_an_estimator_without_a_fit_is_kept_too(tmp_path: Path) -> None:
+    model = AspectModel(7, tol=np.float32(0.5), random_state=np.random.default_rng(3))
+    again = AspectModel.load(model.save(tmp_path / "model.iso"))
+    assert repr(again.set_params(random_state=None)) == repr(model.set_params(random_state=None))
+    assert not hasattr(again, "components_")
+
+
+@pytest.mark.parametrize(
+    "state", [np.random.default_rng(3), np.random.RandomState(4)], ids=["generator", "legacy"]
+)
+def test_random_numbers_go_on_where_they_were(state: Any, tmp_path: Path) -> None:
+    state.normal(size=3)
+    model = AspectModel(random_state=state)
+    again = AspectModel.load(model.save(tmp_path / "model.iso")).random_state
+    assert type(again) is type(state)
+    assert again.normal() == state.normal()
+
+
+def test_feature_names_are_kept(tmp_path: Path) -> None:
+    names = [f"wörd {j}" for j in range(14)] + ["half \ud800 pair"]
+    model = AspectModel(2, random_state=0).fit(Counts(X, column_names=names))
+    again = AspectModel.load(model.save(tmp_path / "model.iso"))
+    assert list(again.feature_names_in_) == names
+    assert again.feature_names_in_.dtype == object
+    assert again.top_words(3) == model.top_words(3)
+
+
+def test_callbacks_are_left_out_with_a_warning(tmp_path: Path) -> None:
+    model = AspectModel(callbacks=[TimeLimit(3.0)])
+    with pytest.warns(IsothermWarning, match="callbacks of AspectModel are not saved"):
+        path = model.save(tmp_path / "model.iso")
+    assert AspectModel.load(path).callbacks == ()
+    assert len(model.callbacks) == 1
+
+
+class Own:
+    """A schedule that the library does not know."""
+
+    restarts = False
+
+    def next(self, trace: Any, critical: Any, zero: float) -> float | None:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("settings", "where"),
+    [
+        ({"schedule": Own()}, r"AspectModel\.params\.schedule is .*\.Own, which files"),
+        ({"tol": 1j}, r"AspectModel\.params\.tol is builtins\.complex"),
+        ({"tol": [{1: 2}]}, r"a key of AspectModel\.params\.tol\[0\]"),
+        ({"tol": np.ones(1, complex)}, r"tol is numpy\.ndarray of complex128"),
+    ],
+)
+def test_what_cannot_be_kept_is_named(settings: dict[str, Any], where: str, tmp_path: Path) -> None:
+    with pytest.raises(IsothermError, match=where):
+        AspectModel(**settings).save(tmp_path / "model.iso")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("thing", [3, "text", np.ones(3), object(), AspectModel, None])
+def test_other_things_are_refused(thing: Any, tmp_path: Path) -> None:
+    with pytest.raises(IsothermError, match="what can be saved are Counts, estimators"):
+        isotherm.save(thing, tmp_path / "thing.iso")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_wrong_class_is_refused(tmp_path: Path) -> None:
+    path = AspectModel().save(tmp_path / "model.iso")
+    with pytest.raises(IsothermError, match="holds AspectModel, and GTM was asked for"):
+        GTM.load(path)
+    with pytest.raises(IsothermError, match="holds 'fit', and 'counts' was asked for"):
+        Counts.load(path)
+    assert isinstance(Annealed.load(path), AspectModel)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        Counts([[1, 0], [0, 2.5]]),
+        Counts([[1, 0], [0, 1 / 3]], ["a", "b"], ["ä", ""]),
+        Counts(sparse.csr_array(([1.0, 2.0], ([0, 2], [1, 3])), (4, 5)), [1, "b", 2.5, None]),
+        Counts(np.eye(3), ["x", "x", "x"], [10**30, -1, 0]),
+        Counts(np.eye(3)).take_rows([0]).take_columns([1]),
+    ],
+    ids=str,
+)
+def test_counts_are_kept(counts: Counts, tmp_path: Path) -> None:
+    again = Counts.load(counts.save(tmp_path / "counts.iso"))
+    assert_same(again, counts)
+    assert repr(again) == repr(counts)
+    assert_same(isotherm.load(isotherm.save(counts, tmp_path / "other.iso")), counts)
+
+
+@pytest.mark.parametrize("change", ["negative", "nan", "column", "twice"])
+def test_counts_that_are_none_are_refused(change: str, tmp_path: Path) -> None:
+    """What a file claims to be counts is checked as any other input is."""
+    counts = Counts([[1, 2], [0, 3]], column_names=["a", "b"])
+    if change == "column":
+        counts.matrix.indices[0] = 7
+    elif change == "twice":
+        counts.column_names[:] = "a"  # type: ignore[index]
+    else:
+        counts.matrix.data[0] = -1.0 if change == "negative" else np.nan
+    path = counts.save(tmp_path / "counts.iso")
+    with pytest.raises(IsothermError, match=r"counts\.iso is no file of isotherm"):
+        Counts.load(path)
+
+
+def test_a_mapped_corpus_is_kept_with_its_estimators(tmp_path: Path) -> None:
+    gtm = GTM(n_nodes=5, n_basis=3, n_init=1, random_state=0)
+    found = map_corpus(X, topics=AspectModel(3, random_state=0), gtm=gtm, labels=["a"] * 40)
+    again = isotherm.load(isotherm.save(found, tmp_path / "mapped.iso"))
+    assert isinstance(again, MappedCorpus)
+    assert_same(again, found)
+    assert np.array_equal(again.place(X[:5]), found.place(X[:5]))
+    alone = isotherm.load(found.map.save(tmp_path / "map.iso"))
+    assert isinstance(alone, CorpusMap)
+    assert_same(alone, found.map)
+
+
+@pytest.mark.parametrize(
+    "name", ["__class__", "_private_", "transform", "fit", "__dict__", "with space_", "tol"]
+)
+def test_only_what_a_fit_sets_is_set(name: str, tmp_path: Path) -> None:
+    writer = codec.Writer(registry.known())
+    content = writer.encode(AspectModel(), "it")
+    content["fields"]["fitted"]["items"][name] = 3
+    path = archive.write(tmp_path / "model.iso", archive.Archive("fit", content, {}))
+    with pytest.raises(IsothermError, match="nothing that a fit sets"):
+        isotherm.load(path)
+
+
+def test_types_of_ones_own_can_be_added() -> None:
+    own = codec.Registry()
+    own.add("Own", codec.Entry(Own, lambda value: {}, lambda values: Own()))
+    writer = codec.Writer(own)
+    assert isinstance(codec.Reader(own, {}).decode(writer.encode(Own(), "it")), Own)
+    with pytest.raises(IsothermError, match="registered already"):
+        own.add("Own", codec.Entry(int, dict, dict))
