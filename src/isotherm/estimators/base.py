@@ -63,20 +63,22 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         self._learn(counts, weight)
         model = self._model(counts.n_rows, total)
         plan = self._plan(model, counts, weight, int(rng.integers(2**31)))
-        self._carry_out(plan, model, rng)
+        self._set_fitted(plan, *self._carried_out(plan, model, rng))
 
     def _choose_precision(self, counts: Counts) -> None:
         small = counts.nnz * self._n_expected < SMALL_WORK
         auto = "float64" if small else "float32"
         self.precision_ = auto if self.precision == "auto" else self.precision
 
-    def _carry_out(self, plan: Plan, model: CountModel, rng: np.random.Generator) -> None:
+    def _carried_out(
+        self, plan: Plan, model: CountModel, rng: np.random.Generator
+    ) -> tuple[Fit, Fit]:
+        """The fit on all counts, and the one that chose the temperature."""
         annealer = self._annealer(plan)
         # Tables are narrow: threads of BLAS would wait for each other longer than they work.
         with one_blas_thread():
             cooled = self._cooled(annealer, plan, model, rng)
-            fit = self._finished(annealer, plan, cooled, rng)
-        self._set_fitted(plan, fit, cooled)
+            return self._finished(annealer, plan, cooled, rng), cooled
 
     def transform(self, X: Any) -> Array:
         """Weights of the components in each row, (I, K), by folding in.

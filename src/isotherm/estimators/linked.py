@@ -75,7 +75,8 @@ class LinkedEstimator(CountEstimator):
         model = self._model(counts.n_rows, counts.total)
         block = blocks_of(counts, np.array([0, counts.n_rows]))[0]
         data = Local([LinkedBlock.of(block, Links.of(self.graph_))], self._kernels())
-        self._carry_out(Plan(data, data, None, self._cooling()), model, rng)
+        plan = Plan(data, data, None, self._cooling())
+        self._set_fitted(plan, *self._carried_out(plan, model, rng))
 
     def _graph(self, counts: Counts, y: Any, graph: Any, rng: np.random.Generator) -> Any:
         """Edges (I, I) by content or as given, and by label; none of rows without counts."""

@@ -286,11 +286,10 @@ class DTM(LinkedEstimator):
         in_a_row, self.n_rejected_ = (int(count) for count in self.params_.rejected)
         if in_a_row >= dtm.MOST_REJECTED:
             _warn(
-                f"{dtm.MOST_REJECTED} steps in a row would have lowered Q2 or the likelihood: the fit "
-                "stopped there; another random_state, a smaller gamma or more topics may go on",
-                stacklevel=6,
+                f"{dtm.MOST_REJECTED} steps in a row would have lowered Q2 or the likelihood: the "
+                "fit stopped there; another random_state, a smaller gamma or more topics may go on"
             )
 
 
-def _warn(message: str, stacklevel: int = 5) -> None:
-    warnings.warn(message, IsothermWarning, stacklevel=stacklevel)
+def _warn(message: str) -> None:
+    warnings.warn(message, IsothermWarning, stacklevel=5)
