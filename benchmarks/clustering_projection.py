@@ -15,6 +15,7 @@ also open an unused cluster. All smooth topics by 0.1 and begin with the same on
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -202,8 +203,8 @@ def cluster_table(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], lis
     return table, targets
 
 
-def perplexities(corpus: Labelled, k: int, split: int) -> dict[str, Any]:
-    """All perplexities of one split."""
+def perplexities(corpus: Labelled, k: int, split: int, rounds: int) -> dict[str, Any]:
+    """All perplexities of one split, PCP after at most so many rounds."""
     n = corpus.counts.shape[0]
     order = np.random.default_rng(split).permutation(n)
     test, train = corpus.counts[order[: n // 10]], corpus.counts[order[n // 10 :]]
@@ -213,8 +214,8 @@ def perplexities(corpus: Labelled, k: int, split: int) -> dict[str, Any]:
     totals = np.asarray(train.sum(axis=1), np.float64).ravel()
     learned = allocation(data, topics, split).state.params.word_topic.T
     begin = time.perf_counter()
-    model = PCP("documents", k, inference="factorized", topics=topics, tol=1e-3, max_iter=40)
-    model.set_params(smooth=SMOOTH, random_state=split).fit(train)
+    model = PCP("documents", k, inference="factorized", topics=topics, smooth=SMOOTH)
+    model.set_params(tol=1e-3, max_iter=rounds, random_state=split).fit(train)
     seconds = time.perf_counter() - begin
     columns = np.asarray(train.sum(axis=0)).ravel()
     return (
@@ -264,6 +265,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--sizes", nargs="+", type=int, default=[5, 10, 20, 50])
+    parser.add_argument("--rounds", type=int, default=25, help="most rounds of PCP for perplexity")
     parser.add_argument("--quick", action="store_true", help="one seed, one split, K = 10")
     options = parser.parse_args()
     if options.quick:
@@ -277,12 +279,12 @@ def main() -> None:
     found = [clustering(c, m, s) for c in both for m in METHODS for s in range(options.seeds)]
     clusters, targets = cluster_table(found)
     common.print_table(clusters, f"Clusters, K = {TOPICS} topics")
-    scores = [
-        perplexities(c, k, split)
-        for c in both
-        for k in options.sizes
-        for split in range(options.splits)
-    ]
+    scores = []
+    for corpus, k in [(corpus, k) for corpus in both for k in options.sizes]:
+        for split in range(options.splits):
+            scores.append(perplexities(corpus, k, split, options.rounds))
+            if sys.stderr.isatty():
+                print(f"{corpus.name}, K = {k}, split {split} done", file=sys.stderr)
     table = perplexity_table(scores)
     common.print_table(table, "Perplexity of unseen documents, means over splits")
     won = wins(scores)
