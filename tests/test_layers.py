@@ -28,6 +28,7 @@ LAYERS = (
             "pairs",
             "retrieval",
             "semi_supervised",
+            "text",
             "tree_plots",
         ),
     ),
@@ -36,12 +37,14 @@ LAYERS = (
 
 # Package from outside -> the only places that may import it.
 ONLY_IN = {
+    "Stemmer": ("text.stem",),
     "dask": ("data.remote",),
     "matplotlib": ("plots", "map_plots", "bicluster_plots", "tree_plots", "growth_plots"),
     "narwhals": ("data.frames",),
     "numba": ("kernels",),
     "pandas": (),
     "polars": (),
+    "pyarrow": ("text.arrow",),
     "pynndescent": ("_graph_parts",),
     "skimage": ("images.files",),
     "sklearn": ("estimators", "datasets", "semi_supervised"),

@@ -3,6 +3,7 @@
 The only place that imports narwhals, which understands pandas, polars, pyarrow and others.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,6 +76,13 @@ def read_long(X: Any, row: str, column: str, count: str | None) -> Long:
             )
     counts = None if count is None else numbers(frame.get_column(count).to_numpy())
     return Long(frame.get_column(row).to_list(), frame.get_column(column).to_list(), counts)
+
+
+def read_rows(X: Any) -> Iterator[dict[str, Any]]:
+    """The rows of a frame, each as a mapping from names of columns to values."""
+    frame, _ = _open(X)
+    rows: Iterator[dict[str, Any]] = frame.iter_rows(named=True)
+    return rows
 
 
 def _open(X: Any) -> tuple[Any, Any]:

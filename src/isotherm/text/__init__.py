@@ -1,0 +1,1 @@
+"""From raw text and other people's formats to `Counts`."""

@@ -1,0 +1,175 @@
+"""Texts to counts: chunks of UTF-8 to as many threads as there are, and one table in the end.
+
+The result depends on neither threads nor chunks: rows are in the order of the texts, columns in
+that of the alphabet.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isotherm.kernels.tokens import Rows, Tally, is_word_character
+from isotherm.text.options import Words
+
+# Characters and documents of a chunk: enough to be worth a switch of threads, few enough that
+# what waits is small.
+CHARACTERS = 1 << 20
+DOCUMENTS = 1 << 14
+
+Progress = Callable[[int], Any]
+
+
+class Counted(NamedTuple):
+    """Counts of all texts; `rows.indices` are numbers of `names`, unsorted within a row."""
+
+    rows: Rows
+    names: list[str]
+
+
+class _Piece(NamedTuple):
+    number: int
+    worker: int
+    rows: Rows
+
+
+def count_texts(texts: Iterable[str], words: Words, progress: Progress | None = None) -> Counted:
+    """How often each word, or run of words, stands in each text."""
+    if words.split is not None:
+        return _count_plainly(texts, words, progress)
+    if words.n_jobs == 1:
+        tallies = [_tally(words)]
+        pieces = [
+            _Piece(number, 0, tallies[0].feed(text, n))
+            for number, (text, n) in enumerate(_chunks(texts, words.lowercase, progress))
+        ]
+    else:
+        tallies = [_tally(words) for _ in range(words.n_jobs)]
+        pieces = _count_in_threads(_chunks(texts, words.lowercase, progress), tallies)
+    return _joined(pieces, [tally.names() for tally in tallies])
+
+
+def _tally(words: Words) -> Tally:
+    # Others can never be met: they are too short, or hold what parts words.
+    usable = sorted(
+        word
+        for word in words.stop_words
+        if len(word) >= words.min_length and all(map(is_word_character, word))
+    )
+    return Tally(words.min_length, words.lowercase, tuple(usable), words.ngrams)
+
+
+def _chunks(
+    texts: Iterable[str], lowercase: bool, progress: Progress | None
+) -> Iterator[tuple[bytes, int]]:
+    """Bytes of some documents, each with a zero byte behind it, and their number."""
+    held: list[str] = []
+    size = done = 0
+    for text in texts:
+        # What is ASCII becomes lower case on the way; `str.lower` knows all other letters.
+        held.append(text.lower() if lowercase and not text.isascii() else text)
+        size += len(text)
+        if size >= CHARACTERS or len(held) >= DOCUMENTS:
+            yield _encoded(held), len(held)
+            done += len(held)
+            held, size = [], 0
+            if progress is not None:
+                progress(done)
+    if held:
+        yield _encoded(held), len(held)
+        if progress is not None:
+            progress(done + len(held))
+
+
+def _encoded(texts: list[str]) -> bytes:
+    joined = "\0".join([*texts, ""])
+    if joined.count("\0") != len(texts):
+        joined = "\0".join([*(text.replace("\0", " ") for text in texts), ""])
+    # Half a surrogate pair is no letter; a question mark is none either.
+    return joined.encode("utf-8", "replace")
+
+
+def _count_in_threads(chunks: Iterator[tuple[bytes, int]], tallies: list[Tally]) -> list[_Piece]:
+    waiting: queue.Queue[tuple[int, bytes, int] | None] = queue.Queue(2 * len(tallies))
+    pieces: list[_Piece] = []
+    failures: list[BaseException] = []
+
+    def work(worker: int) -> None:
+        while (item := waiting.get()) is not None:
+            if failures:
+                continue  # whoever fills the queue must not be left waiting
+            number, text, n = item
+            try:
+                pieces.append(_Piece(number, worker, tallies[worker].feed(text, n)))
+            except BaseException as error:
+                failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(len(tallies))]
+    for thread in threads:
+        thread.start()
+    try:
+        for number, (text, n) in enumerate(chunks):
+            if failures:
+                break
+            waiting.put((number, text, n))
+    finally:
+        for _ in threads:
+            waiting.put(None)
+        for thread in threads:
+            thread.join()
+    if failures:
+        raise failures[0]
+    return sorted(pieces)
+
+
+def _joined(pieces: list[_Piece], names: list[list[str]]) -> Counted:
+    """One table of the pieces, in their order; words of several workers become one word each."""
+    number_of: dict[str, int] = {}
+    maps = [
+        np.array([number_of.setdefault(name, len(number_of)) for name in part], np.int32)
+        for part in names
+    ]
+    sizes = np.concatenate([[0], *(np.diff(piece.rows.indptr) for piece in pieces)])
+    indices = [maps[piece.worker][piece.rows.indices] for piece in pieces]
+    counts = [piece.rows.counts for piece in pieces]
+    pieces.clear()
+    rows = Rows(np.cumsum(sizes, dtype=np.int64), _one(indices), _one(counts))
+    return Counted(rows, list(number_of))
+
+
+def _one(parts: list[NDArray[np.int32]]) -> NDArray[np.int32]:
+    whole = np.concatenate(parts) if parts else np.empty(0, np.int32)
+    parts.clear()
+    return whole
+
+
+def _count_plainly(texts: Iterable[str], words: Words, progress: Progress | None) -> Counted:
+    """The same with a rule of the caller for words, in this thread."""
+    number_of: dict[str, int] = {}
+    indptr, indices, counts = [0], [], []
+    for number, text in enumerate(texts, 1):
+        found: dict[int, int] = {}
+        for run in _runs(text, words):
+            key = number_of.setdefault(run, len(number_of))
+            found[key] = found.get(key, 0) + 1
+        indices.append(np.fromiter(found.keys(), np.int32, len(found)))
+        counts.append(np.fromiter(found.values(), np.int32, len(found)))
+        indptr.append(indptr[-1] + len(found))
+        if progress is not None and number % DOCUMENTS == 0:
+            progress(number)
+    return Counted(Rows(np.array(indptr), _one(indices), _one(counts)), list(number_of))
+
+
+def _runs(text: str, words: Words) -> Iterator[str]:
+    assert words.split is not None
+    split = words.split(text.lower() if words.lowercase else text)
+    tokens = [str(token) for token in split if token not in words.stop_words]
+    shortest, longest = words.ngrams
+    for n in range(shortest, longest + 1):
+        for i in range(len(tokens) - n + 1):
+            yield " ".join(tokens[i : i + n])

@@ -1,0 +1,180 @@
+"""Files of bytes as lines of text: compression and encodings."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import lzma
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from isotherm.errors import IsothermError
+from isotherm.text.problems import Problems
+
+COMPRESSED = (".gz", ".bz2", ".xz", ".lzma", ".zst")
+# What readers of bytes raise when bytes are not what their name says.
+BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
+# Marks of UTF-16 and UTF-32, longest first, since one begins with the other.
+MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+class Line(NamedTuple):
+    """A line of a file, with its end, and its number from 1 on."""
+
+    number: int
+    text: str
+
+
+def inner_name(path: Path) -> str:
+    """Name of a file in lower case without the ending of its compression."""
+    name = path.name.lower()
+    for ending in COMPRESSED:
+        name = name.removesuffix(ending)
+    return name
+
+
+def check_encoding(encoding: str) -> str:
+    """The name of an encoding, if Python knows it as one of text."""
+    try:
+        if not codecs.lookup(encoding)._is_text_encoding:
+            raise LookupError
+    except (LookupError, TypeError, ValueError) as error:
+        raise IsothermError(
+            f"encoding={encoding!r} is unknown; use the name of a text encoding, such as 'utf-8', "
+            "'latin-1' or 'utf-16'."
+        ) from error
+    return encoding
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """The bytes of a file, unpacked if its name says that it is compressed."""
+    try:
+        stream = _open(path)
+    except OSError as error:
+        raise IsothermError(
+            f"{path} cannot be opened ({error.strerror or error}); check its name and rights."
+        ) from error
+    with stream:
+        yield stream
+
+
+def _open(path: Path) -> BinaryIO:
+    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".zst": _open_zst}
+    openers |= dict.fromkeys((".xz", ".lzma"), lzma.open)
+    stream: BinaryIO = openers.get(path.suffix.lower(), _open_plain)(path)
+    return stream
+
+
+def _open_plain(path: Path) -> BinaryIO:
+    return path.open("rb")
+
+
+def _open_zst(path: Path) -> Any:
+    try:
+        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
+    except ImportError as error:
+        raise IsothermError(
+            f"{path} is compressed with Zstandard, which needs Python 3.14 or newer. Unpack it "
+            "first, or compress it with gzip, bzip2 or xz."
+        ) from error
+    return zstd.open(path)
+
+
+def read_bytes(path: Path) -> bytes:
+    """All bytes of a file, unpacked; an error that names the file if that fails."""
+    with opened(path) as stream:
+        try:
+            return stream.read()
+        except BROKEN as error:
+            raise IsothermError(
+                f"{path} is damaged or not compressed as its name says ({error}); "
+                "unpack it by hand, or get a whole copy."
+            ) from error
+
+
+def read_text(path: Path, encoding: str, problems: Problems) -> str:
+    """All text of a file; what is not in the encoding is read as Latin-1 and reported."""
+    data = read_bytes(path)
+    marked = _marked(data[:4])
+    try:
+        return data.decode(marked or _signed(encoding))
+    except UnicodeError as error:
+        problems.add(str(path), 0, f"not {marked or encoding} ({error}); read as latin-1")
+        return data.decode("latin-1")
+
+
+def read_lines(path: Path, encoding: str, problems: Problems) -> Iterator[Line]:
+    """Lines of a text file one by one; those not in the encoding are read as Latin-1.
+
+    That is reported once for each file. A file that breaks off, as a truncated archive does, gives
+    the lines before that and a problem.
+    """
+    marked = _marked(head_of(path, 4))
+    if marked or not _is_plain(encoding):
+        text = read_text(path, encoding, problems)
+        yield from (Line(i, line) for i, line in enumerate(_split(text), 1))
+        return
+    odd = 0
+    for number, raw in _raw_lines(path, problems):
+        try:
+            text = raw.decode(encoding)
+        except UnicodeDecodeError as error:
+            if not odd:
+                reason = f"not {encoding} ({error.reason}); such lines are read as latin-1"
+                problems.add(str(path), number, reason)
+            odd += 1
+            text = raw.decode("latin-1")
+        yield Line(number, text.removeprefix("\ufeff") if number == 1 else text)
+
+
+def _split(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").replace("\r", "\n").splitlines(keepends=True)
+
+
+def _raw_lines(path: Path, problems: Problems) -> Iterator[tuple[int, bytes]]:
+    number = 0
+    with opened(path) as stream:
+        try:
+            for raw in stream:
+                # Old Macintosh files end lines with a carriage return alone.
+                if b"\r" in raw[:-2] and b"\r\n" not in raw:
+                    for part in raw.replace(b"\r", b"\n").splitlines(keepends=True):
+                        number += 1
+                        yield number, part
+                    continue
+                number += 1
+                yield number, raw
+        except BROKEN as error:
+            problems.add(str(path), number + 1, f"the file breaks off here ({error})")
+
+
+def head_of(path: Path, size: int = 4096) -> bytes:
+    """First bytes of a file, unpacked; nothing if it cannot be read."""
+    with opened(path) as stream:
+        try:
+            return stream.read(size)
+        except BROKEN:
+            return b""
+
+
+def _marked(head: bytes) -> str | None:
+    return next((name for mark, name in MARKS if head.startswith(mark)), None)
+
+
+def _is_plain(encoding: str) -> bool:
+    """Whether a line feed is one byte that is part of nothing else."""
+    return not codecs.lookup(encoding).name.startswith(("utf-16", "utf-32", "utf_16", "utf_32"))
+
+
+def _signed(encoding: str) -> str:
+    return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding

@@ -1,0 +1,240 @@
+"""Records of files of text: one to a line, to a file, to a JSON object or to a marked part.
+
+Each reader is a function from a path to records; a line that it cannot read is a problem, never
+the end.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from isotherm.errors import IsothermError
+from isotherm.text.opening import head_of, read_lines, read_text
+from isotherm.text.problems import Problems
+from isotherm.text.records import Document, Record, few
+
+# Fields of a SMART collection by their letter.
+SMART = {"T": "title", "A": "author", "B": "bib", "K": "keywords", "N": "note", "X": "refs"}
+_SMART_MARK = re.compile(r"\.([A-Z])(?:\s+(.*))?$")
+_TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*)[^<>]*>")
+# Values that are neither text nor one value are not read as text by chance.
+_NOT_JSON = (ValueError, RecursionError)
+
+
+def line_records(path: Path, encoding: str, problems: Problems) -> Iterator[Record]:
+    """One document to a line; empty lines are passed over."""
+    for number, text in read_lines(path, encoding, problems):
+        if text.strip():
+            yield Record(number, {"text": text.rstrip("\r\n")})
+
+
+def folder_documents(folder: Path, encoding: str, problems: Problems) -> Iterator[Document]:
+    """One document to a file, all files below a folder in the order of their names.
+
+    Files that are no text, which is told by a zero byte near their beginning, are problems; those
+    whose name begins with a dot are passed over, and so are folders of that kind.
+    """
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        if any(part.startswith(".") for part in inside.parts) or not path.is_file():
+            continue
+        try:
+            if b"\0" in head_of(path) and head_of(path, 2) not in (b"\xff\xfe", b"\xfe\xff"):
+                problems.add(str(path), 0, "is not a text file; it holds zero bytes")
+                continue
+            text = read_text(path, encoding, problems)
+        except IsothermError as error:
+            problems.add(str(path), 0, str(error))
+            continue
+        fields = {"folder": inside.parent.as_posix()}
+        yield Document(inside.as_posix(), text, fields, f"{path}:1")
+
+
+def json_line_records(path: Path, encoding: str, problems: Problems) -> Iterator[Record]:
+    """One JSON object, or one string, to a line."""
+    for number, text in read_lines(path, encoding, problems):
+        if not text.strip():
+            continue
+        try:
+            value = json.loads(text)
+        except _NOT_JSON as error:
+            problems.add(str(path), number, f"no valid JSON ({error})")
+            continue
+        values = _json_values(value)
+        if values is None:
+            kind = type(value).__name__
+            problems.add(str(path), number, f"neither an object nor a string, but {kind}")
+        else:
+            yield Record(number, values)
+
+
+def json_records(path: Path, encoding: str, problems: Problems) -> Iterator[Record]:
+    """Objects or strings of one JSON list, or of an object {id: text}; read as a whole.
+
+    A file of JSON lines is read as such. Items count from 1 where others count lines.
+    """
+    text = read_text(path, encoding, problems)
+    try:
+        value = json.loads(text)
+    except _NOT_JSON as error:
+        if _first_line_is_json(text):
+            yield from json_line_records(path, encoding, problems)
+            return
+        raise IsothermError(
+            f"{path} is no valid JSON ({error}); give a list of objects or strings, or one object "
+            "to a line."
+        ) from error
+    if isinstance(value, dict) and value and all(isinstance(v, str) for v in value.values()):
+        yield from _mapped(value)
+        return
+    if isinstance(value, dict):
+        lists = [v for v in value.values() if isinstance(v, list)]
+        value = lists[0] if len(lists) == 1 else [value]
+    if not isinstance(value, list):
+        raise IsothermError(
+            f"{path} holds {type(value).__name__}; give a list of objects or strings."
+        )
+    for number, item in enumerate(value, 1):
+        values = _json_values(item)
+        if values is None:
+            kind = type(item).__name__
+            problems.add(str(path), number, f"neither an object nor a string, but {kind}")
+        else:
+            yield Record(number, values)
+
+
+def _mapped(texts: dict[str, str]) -> Iterator[Record]:
+    # One object may be one record, {"id": ..., "text": ...}, as well as {id: text}.
+    if "text" in texts:
+        yield Record(1, dict(texts))
+        return
+    for number, (name, text) in enumerate(texts.items(), 1):
+        yield Record(number, {"id": name, "text": text})
+
+
+def _first_line_is_json(text: str) -> bool:
+    first = text.lstrip().split("\n", 1)[0]
+    try:
+        return isinstance(json.loads(first), dict | str)
+    except _NOT_JSON:
+        return False
+
+
+def _json_values(value: Any) -> dict[str, Any] | None:
+    if isinstance(value, str):
+        return {"text": value}
+    return value if isinstance(value, dict) else None
+
+
+def smart_records(path: Path, encoding: str, problems: Problems) -> Iterator[Record]:
+    """Documents of a SMART collection: `.I` opens one, `.T`, `.A`, `.W` ... open its fields.
+
+    The text is title and words; where the words begin with the title, as those of Cranfield do,
+    the title is not repeated.
+    """
+    found: dict[str, list[str]] = {}
+    start, mark = 0, ""
+    for number, raw in read_lines(path, encoding, problems):
+        match = _SMART_MARK.match(raw.rstrip())
+        if match and match[1] == "I":
+            if start:
+                yield Record(start, _smart_values(found))
+            found, start, mark = {"I": [match[2] or str(number)]}, number, ""
+        elif match and start and not match[2]:
+            mark = match[1]
+            found.setdefault(mark, [])
+        elif start and mark:
+            found[mark].append(raw.strip())
+        elif raw.strip():
+            problems.add(str(path), number, "stands outside of a document, before '.I' or a field")
+    if start:
+        yield Record(start, _smart_values(found))
+
+
+def _smart_values(found: dict[str, list[str]]) -> dict[str, Any]:
+    joined = {mark: "\n".join(lines).strip() for mark, lines in found.items()}
+    title, words = joined.get("T", ""), joined.get("W", "")
+    repeated = " ".join(words.split()).startswith(" ".join(title.split()))
+    values: dict[str, Any] = {"id": joined["I"]}
+    values["text"] = words if repeated else f"{title}\n{words}"
+    values.update((SMART[mark], text) for mark, text in joined.items() if mark in SMART)
+    return values
+
+
+def trec_records(path: Path, encoding: str, problems: Problems) -> Iterator[Record]:
+    """Documents between <DOC> and </DOC>; the text is what <TEXT> holds, or else all but tags."""
+    lines: list[str] = []
+    start = 0
+    for number, raw in read_lines(path, encoding, problems):
+        lower = raw.lower()
+        if "<doc>" in lower:
+            if start:
+                problems.add(str(path), start, "<DOC> without </DOC>")
+            lines, start = [], number
+        if start:
+            lines.append(raw)
+        elif raw.strip() and _TAG.sub("", raw).strip():
+            problems.add(str(path), number, "stands outside of <DOC> ... </DOC>")
+        if "</doc>" in lower and start:
+            yield from _trec_record("".join(lines), path, start, problems)
+            lines, start = [], 0
+    if start:
+        problems.add(str(path), start, "<DOC> without </DOC>")
+
+
+def _trec_record(text: str, path: Path, line: int, problems: Problems) -> Iterator[Record]:
+    values: dict[str, list[str]] = {}
+    tag, since = "", 0
+    for match in _TAG.finditer(text):
+        closing, name = match[1], match[2].lower()
+        if not closing and name != "doc" and not tag:
+            tag, since = name, match.end()
+        elif closing and name == tag:
+            values.setdefault(tag, []).append(_TAG.sub(" ", text[since : match.start()]).strip())
+            tag = ""
+    if tag:
+        problems.add(str(path), line, f"<{tag.upper()}> without </{tag.upper()}>")
+        return
+    record: dict[str, Any] = {name: "\n".join(parts) for name, parts in values.items()}
+    if "text" not in record:
+        rest = [part for name, parts in values.items() if name != "docno" for part in parts]
+        record["text"] = "\n".join(rest) if rest else _TAG.sub(" ", text).strip()
+    yield Record(line, record)
+
+
+def item_records(items: Iterable[Any], problems: Problems) -> Iterator[Record]:
+    """Records of an iterable of str, (id, text), mappings or paths, numbered from 1 on."""
+    for number, item in enumerate(items, 1):
+        if isinstance(item, str):
+            yield Record(number, {"text": item})
+        elif isinstance(item, Document):
+            yield Record(number, {**item.fields, "id": item.id, "text": item.text})
+        elif isinstance(item, dict) and all(isinstance(key, str) for key in item):
+            yield Record(number, dict(item))
+        elif isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[1], str):
+            yield Record(number, {"id": item[0], "text": item[1]})
+        elif isinstance(item, PathLike):
+            yield from _path_record(Path(item), number, problems)
+        else:
+            kind = type(item).__name__
+            reason = f"is {kind}; items are str, (id, text), dicts with names, or paths"
+            problems.add("item", number, reason)
+
+
+def _path_record(path: Path, number: int, problems: Problems) -> Iterator[Record]:
+    try:
+        yield Record(number, {"id": str(path), "text": read_text(path, "utf-8", problems)})
+    except IsothermError as error:
+        problems.add(str(path), 0, str(error))
+
+
+def check_given(paths: list[Path]) -> None:
+    """Nothing, or an error that lists the files that are not there."""
+    missing = [str(path) for path in paths if not path.exists()]
+    if missing:
+        raise IsothermError(f"no such file: {few(missing)}; check the name.")

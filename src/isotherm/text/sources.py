@@ -1,0 +1,256 @@
+"""What a source is: its format, by its name, its first bytes or its type, and its documents."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from isotherm.data import frames
+from isotherm.errors import IsothermError
+from isotherm.text import arrow, readers, tables
+from isotherm.text.opening import check_encoding, head_of, inner_name
+from isotherm.text.problems import Problem, Problems, check_errors
+from isotherm.text.records import Columns, Document, Record
+
+__all__ = ["Documents", "read_documents"]
+
+# Formats of documents and of tables that are counted already.
+DOCUMENTS = tuple("folder lines jsonl json csv smart trec parquet arrow".split())
+BAGS = tuple("uci ldac vw matrix-market npz npy".split())
+ENDINGS = {
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
+    ".csv": "csv", ".tsv": "csv", ".tab": "csv",
+    ".parquet": "parquet", ".pq": "parquet",
+    ".feather": "arrow", ".arrow": "arrow", ".ipc": "arrow",
+    ".trec": "trec", ".sgml": "trec", ".sgm": "trec",
+    ".ldac": "ldac", ".lda-c": "ldac", ".vw": "vw",
+    ".mtx": "matrix-market", ".mm": "matrix-market", ".npz": "npz", ".npy": "npy",
+    ".txt": "lines", ".text": "lines", ".lines": "lines",
+}  # fmt: skip
+_LDAC = re.compile(rb"\d+(?: +\d+:\d+)+\s*$")
+_UCI = re.compile(rb"\d+\s*\n\d+\s*\n\d+\s*\n\d+ \d+ \d+\s*$", re.MULTILINE)
+
+
+class Documents:
+    """Documents of a source, one after the other; may be gone through once.
+
+    Attributes
+    ----------
+    format : str
+    problems : list of Problem
+        What could not be read so far (the first 1000).
+    text_column, id_column : str or None
+        Where text and names are taken from, known when the first document is.
+    """
+
+    def __init__(
+        self, stream: Iterator[Document], kind: str, problems: Problems, columns: Columns
+    ) -> None:
+        self._stream = stream
+        self._noted = problems
+        self._columns = columns
+        self.format = kind
+
+    def __iter__(self) -> Iterator[Document]:
+        return self._stream
+
+    def __next__(self) -> Document:
+        return next(self._stream)
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What could not be read so far."""
+        return list(self._noted.kept)
+
+    @property
+    def noted(self) -> Problems:
+        """The same, with their number."""
+        return self._noted
+
+    @property
+    def text_column(self) -> str | Sequence[str] | None:
+        """Column of the text."""
+        return self._columns.text
+
+    @property
+    def id_column(self) -> str | None:
+        """Column of the name."""
+        return self._columns.id
+
+
+def read_documents(
+    source: Any,
+    *,
+    format: str | None = None,
+    text_column: str | Sequence[str] | None = None,
+    id_column: str | None = None,
+    encoding: str = "utf-8",
+    errors: str = "report",
+) -> Documents:
+    """Documents of files, folders, data frames or iterables, one after the other.
+
+    Parameters
+    ----------
+    source : path, data frame, or iterable
+        A folder of text files; a file of one document to a line, of JSON lines, of a JSON list,
+        CSV or TSV with a header, Parquet, Feather or Arrow, or a collection of SMART or TREC, also
+        compressed (.gz, .bz2, .xz, and .zst from Python 3.14 on). An iterable of str, of
+        (id, text), of dicts, or of paths of which each is one document.
+    format : str, optional
+        "folder", "lines", "jsonl", "json", "csv", "smart", "trec", "parquet" or "arrow"; told by
+        name and first bytes of the file if not given.
+    text_column : str or sequence of str, optional
+        Where the text stands; several columns are put one below the other. Guessed by name if not
+        given, or else by length.
+    id_column : str, optional
+        Where the names of documents stand. Guessed by name; without one they are numbered from 0.
+    encoding : str
+        Lines in another encoding are read as Latin-1 and reported, once for each file.
+    errors : {"report", "raise"}
+        Whether lines that cannot be read are left out and listed in `problems`, or end the reading.
+
+    Returns
+    -------
+    Documents
+        An iterator of `Document`, with `problems`.
+
+    Examples
+    --------
+    >>> [document.text for document in read_documents([("a", "one"), ("b", "two")])]
+    ['one', 'two']
+    """
+    problems = Problems(check_errors(errors))
+    check_encoding(encoding)
+    columns = Columns(_checked_columns(text_column), _checked_name(id_column))
+    kind = format_of(source, format)
+    if kind in BAGS:
+        raise IsothermError(
+            f"{source!s:.200} is a table that is counted already ({kind}), without texts to read; "
+            "use count_words, or give format= if it is something else."
+        )
+    stream = _stream(source, kind, encoding, problems, columns)
+    return Documents(stream, kind, problems, columns)
+
+
+def format_of(source: Any, given: str | None) -> str:
+    """Name of the format of a source: "items" and "frame" for what is no path."""
+    if given is not None and given not in (*DOCUMENTS, *BAGS):
+        raise IsothermError(
+            f"format={given!r} is unknown; use one of {', '.join((*DOCUMENTS, *BAGS))}, or leave "
+            "it out."
+        )
+    if isinstance(source, str | os.PathLike):
+        return _file_format(_existing(source), given)
+    if given is not None:
+        raise IsothermError(
+            f"format={given!r} is for files, but the source is {type(source).__name__}; leave it "
+            "out."
+        )
+    if isinstance(source, bytes | bytearray) or not (
+        frames.is_frame(source) or isinstance(source, Iterable)
+    ):
+        raise IsothermError(
+            f"the source is {type(source).__name__}; give a path, a data frame, or an iterable of "
+            "str, (id, text) or dicts."
+        )
+    return "frame" if frames.is_frame(source) else "items"
+
+
+def _existing(source: str | os.PathLike[str]) -> Path:
+    try:
+        path = Path(os.fspath(source))
+        if path.exists():
+            return path
+    except (OSError, ValueError, TypeError):
+        pass
+    raise IsothermError(
+        f"there is no file or folder {os.fspath(source)!r:.200}; check its name. To count texts "
+        "themselves, give a list of them."
+    )
+
+
+def _file_format(path: Path, given: str | None) -> str:
+    if path.is_dir():
+        if given not in (None, "folder"):
+            raise IsothermError(f"{path} is a folder, not a file of format {given!r}.")
+        return "folder"
+    if given == "folder":
+        raise IsothermError(f"{path} is a file; format='folder' needs a folder.")
+    if given is not None:
+        return given
+    name = inner_name(path)
+    kind = ENDINGS.get(Path(name).suffix)
+    if kind not in (None, "lines"):
+        return str(kind)
+    if name.startswith("docword"):
+        return "uci"
+    found = _sniffed(head_of(path)) or kind
+    if found is None:
+        raise IsothermError(
+            f"the format of {path} is not known by its name or its first bytes; give format= one "
+            f"of {', '.join((*DOCUMENTS[1:], *BAGS))}."
+        )
+    return found
+
+
+def _sniffed(head: bytes) -> str | None:
+    """Format by the first bytes of a file, None if they are no sign of one."""
+    start = head.lstrip()
+    first = start.partition(b"\n")[0].strip()
+    if re.match(rb"\.I(\s+\d+)?$", first):
+        return "smart"
+    if start[:5].lower() == b"<doc>":
+        return "trec"
+    if start[:14].lower() == b"%%matrixmarket":
+        return "matrix-market"
+    if _UCI.match(start):
+        return "uci"
+    if _LDAC.match(first):
+        return "ldac"
+    return None
+
+
+def _stream(
+    source: Any, kind: str, encoding: str, problems: Problems, columns: Columns
+) -> Iterator[Document]:
+    if kind == "folder":
+        return readers.folder_documents(Path(source), encoding, problems)
+    if kind in ("items", "frame"):
+        items = tables.frame_records(source) if kind == "frame" else None
+        records = items or readers.item_records(source, problems)
+        return columns.documents(records, "item" if items is None else "frame", problems)
+    path = Path(source)
+    if kind == "parquet":
+        found: Iterator[Record] = arrow.parquet_records(path)
+    elif kind == "arrow":
+        found = arrow.arrow_records(path)
+    else:
+        read = {
+            "lines": readers.line_records,
+            "jsonl": readers.json_line_records,
+            "json": readers.json_records,
+            "csv": tables.csv_records,
+            "smart": readers.smart_records,
+            "trec": readers.trec_records,
+        }[kind]
+        found = read(path, encoding, problems)
+    return columns.documents(chain(found), str(path), problems)
+
+
+def _checked_columns(given: Any) -> str | tuple[str, ...] | None:
+    if given is None or isinstance(given, str):
+        return given
+    names = tuple(given) if isinstance(given, Iterable) else ()
+    if not names or not all(isinstance(name, str) for name in names):
+        raise IsothermError(f"text_column={given!r}; give the name of a column, or several names.")
+    return names
+
+
+def _checked_name(given: Any) -> str | None:
+    if given is None or isinstance(given, str):
+        return given
+    raise IsothermError(f"id_column={given!r}; give the name of one column, or None.")
