@@ -31,7 +31,7 @@ from isotherm.anneal.engine import NO_RELAXATION, Annealer
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit
 from isotherm.data.local import Local
-from isotherm.evaluate_rows import (
+from isotherm.evaluate import (
     lda_document_bounds,
     nmi,
     plsi_perplexity,

@@ -20,14 +20,13 @@ LAYERS = (
     ("anneal",),
     (
         *("estimators", "evaluate", "datasets", "plots", "map_plots", "report", "_page", "io"),
-        *("_tree_page", "growth_plots", "evaluate_rows"),
+        *("_tree_page", "growth_plots"),
         *(
             "bicluster_plots",
             "images",
             "maps",
             "pairs",
             "retrieval",
-            "semi_supervised",
             "text",
             "tree_plots",
         ),
@@ -47,7 +46,7 @@ ONLY_IN = {
     "pyarrow": ("text.arrow",),
     "pynndescent": ("_graph_parts",),
     "skimage": ("images.files",),
-    "sklearn": ("estimators", "datasets", "semi_supervised"),
+    "sklearn": ("estimators", "datasets", "evaluate.few_labels"),
     "threadpoolctl": ("kernels",),
     "torch": ("kernels",),
 }

@@ -19,7 +19,7 @@ from isotherm import (
     Noisy,
     TimeLimit,
 )
-from isotherm.evaluate_rows import lda_document_bounds, nmi
+from isotherm.evaluate import lda_document_bounds, nmi
 from isotherm.models.pcp import FactorizedPcp, Pcp
 
 X, LABELS = one_topic_each(90, 40, 3)

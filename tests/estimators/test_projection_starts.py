@@ -13,7 +13,7 @@ from isotherm.estimators.projection_starts import (
     aspect_fit,
     smoothed,
 )
-from isotherm.evaluate_rows import nmi
+from isotherm.evaluate import nmi
 from isotherm.models.pcp import FactorizedPcp, Pcp
 from isotherm.models.ttmm import Ttmm
 from models.steps import same, sweep

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from isotherm import evaluate_rows
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.schedule import Fixed, Schedule
@@ -21,6 +20,7 @@ from isotherm.estimators import checks
 from isotherm.estimators.base import Plan
 from isotherm.estimators.projection import AUTO, ProjectionEstimator, check_number_of_clusters
 from isotherm.estimators.projection_starts import ClustersAndTopics, OwnClusters, StructuredFit
+from isotherm.evaluate.rows import lda_document_bounds, mixture_densities
 from isotherm.models.pcp import FactorizedPcp, Pcp
 
 DOCUMENTS = "documents"
@@ -220,7 +220,7 @@ class PCP(ProjectionEstimator):
             return super()._densities(counts, definition)
         if definition == "bound" and isinstance(self.model_, FactorizedPcp):
             return self._factorized(counts)
-        known = evaluate_rows.mixture_densities(
+        known = mixture_densities(
             counts,
             self.model_.log_prior(self.params_),
             self.model_.factors(self.params_) @ self.components_,
@@ -230,7 +230,7 @@ class PCP(ProjectionEstimator):
             return known
         each = self.alpha_ / self.model_.n_clusters
         share = unused * each / (self.params_.eta.sum() + unused * each)
-        own = evaluate_rows.lda_document_bounds(counts, self.components_, self.concentration_)
+        own = lda_document_bounds(counts, self.components_, self.concentration_)
         return np.asarray(np.logaddexp(known, np.log(share) + own))
 
     def _factorized(self, counts: Counts) -> Array:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from isotherm import evaluate_rows
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.heldout import SMOOTHING
@@ -21,6 +20,7 @@ from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.estimators import checks
 from isotherm.estimators.base import CountEstimator, Plan
 from isotherm.estimators.projection_starts import HANDOVER
+from isotherm.evaluate.rows import mixture_densities, row_perplexity
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import CountModel
 
@@ -97,7 +97,7 @@ class ProjectionEstimator(CountEstimator):
             return float("nan")
         filled = counts.take_rows(np.flatnonzero(counts.row_totals > 0))
         densities = self._densities(filled, definition)
-        found = evaluate_rows.row_perplexity(filled, densities)
+        found = row_perplexity(filled, densities)
         if np.isinf(found):
             warnings.warn(
                 "some rows have a column that no topic has: their perplexity is infinite; fit with "
@@ -121,7 +121,7 @@ class ProjectionEstimator(CountEstimator):
 
     def _densities(self, counts: Counts, definition: str) -> Array:
         """Log density of each row, (I,): the mixture of the clusters' means."""
-        return evaluate_rows.mixture_densities(
+        return mixture_densities(
             counts, np.log(self.cluster_weights_), self.cluster_centers_ @ self.components_
         )
 

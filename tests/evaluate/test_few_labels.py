@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from isotherm.errors import IsothermError
-from isotherm.semi_supervised import Draw, accuracies, draw
+from isotherm.evaluate import Draw, accuracies, draw
 
 LABELS = np.repeat([3, 0, 7], [12, 9, 15])
 

@@ -1,4 +1,4 @@
-"""Perplexity of whole rows and agreement of labels, against formulas in numpy."""
+"""Perplexity of whole rows, against formulas in numpy."""
 
 from pathlib import Path
 from typing import Any
@@ -6,14 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.metrics import normalized_mutual_info_score
 
 from anneal.corpora import admixture
 from isotherm.errors import IsothermError
-from isotherm.evaluate_rows import (
+from isotherm.evaluate import (
     lda_document_bounds,
     mixture_densities,
-    nmi,
     plsi_perplexity,
     row_perplexity,
     unigram_perplexity,
@@ -31,7 +29,7 @@ def test_mixture_densities(monkeypatch: pytest.MonkeyPatch) -> None:
     logs = np.log([0.2, 0.3, 0.5])
     direct = np.log((np.exp(X @ np.log(TABLE).T) * [0.2, 0.3, 0.5]).sum(axis=1))
     assert mixture_densities(X, logs, TABLE) == pytest.approx(direct, rel=1e-12)
-    monkeypatch.setattr("isotherm.evaluate_rows.SPAN", 7)
+    monkeypatch.setattr("isotherm.evaluate.rows.SPAN", 7)
     assert mixture_densities(sparse.csr_array(X), logs, TABLE) == pytest.approx(direct, rel=1e-12)
 
 
@@ -88,32 +86,9 @@ def test_unigram_of_the_split_of_the_newsgroups(shared_data: Path) -> None:
     assert unigram_perplexity(test, totals, 0.1) == pytest.approx(3010.6, abs=0.05)
 
 
-def test_nmi_facts() -> None:
-    assert nmi([0, 0, 1, 1], [0, 0, 1, 2]) == pytest.approx(2 / 3)
-    assert nmi(["b", "b", "a", "a"], [5, 5, 9, 9]) == pytest.approx(1.0)
-    assert nmi([1, 1, 1], [0, 0, 0]) == 1.0
-    assert nmi([1, 1, 1], [0, 1, 0]) == nmi([0, 1, 0], [1, 1, 1]) == 0.0
-
-
-@pytest.mark.parametrize(
-    ("average", "name"),
-    [("max", "max"), ("mean", "arithmetic"), ("min", "min"), ("sqrt", "geometric")],
-)
-def test_nmi_is_that_of_scikit_learn(average: str, name: str) -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(5):
-        labels = rng.integers(0, 4, 60)
-        clusters = np.where(rng.random(60) < 0.5, labels + 1, rng.integers(0, 7, 60))
-        expected = normalized_mutual_info_score(labels, clusters, average_method=name)
-        assert nmi(labels, clusters, average) == pytest.approx(expected, abs=1e-12)
-        assert nmi(clusters * 7 - 3, labels, average) == pytest.approx(expected, abs=1e-12)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: nmi([0, 1], [0, 1, 2]), r"labels have shape \(2,\), clusters \(3,\)"),
-        (lambda: nmi([0, 1], [0, 1], "median"), "average='median'; it must be one of max"),
         (lambda: lda_document_bounds(X, TABLE * 2, 1.0), "components of shape .* sum to 1"),
         (lambda: lda_document_bounds(X, TABLE, 0.0), "concentration=0.0; .* above 0"),
         (lambda: lda_document_bounds(X, TABLE, [1.0, -1.0, 1.0]), "number above 0, or one per"),
