@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from isotherm.maps.corpus import CorpusMap
     from isotherm.maps.workflow import MappedCorpus, map_corpus
     from isotherm.pairs import PairClusters, cluster_pairs
+    from isotherm.text.ingest import Ingestion, count_words
+    from isotherm.text.sources import read_documents
     from isotherm.tree import Tree
 
 __version__ = "0.1.0"
@@ -56,6 +58,7 @@ _HOME = {
     "Grid": "isotherm.anneal.schedule",
     "HeldoutRule": "isotherm.anneal.callbacks",
     "HierarchicalClustering": "isotherm.estimators.hierarchy",
+    "Ingestion": "isotherm.text.ingest",
     "IsothermError": "isotherm.errors",
     "IsothermWarning": "isotherm.errors",
     "LTM": "isotherm.estimators.manifold",
@@ -79,10 +82,12 @@ _HOME = {
     "TwoSidedClustering": "isotherm.estimators.two_sided",
     "as_counts": "isotherm.data.counts",
     "cluster_pairs": "isotherm.pairs",
+    "count_words": "isotherm.text.ingest",
     "load": "isotherm.io.store",
     "load_docstrings": "isotherm.datasets.docstrings",
     "map_corpus": "isotherm.maps.workflow",
     "neighbor_graph": "isotherm.graph",
+    "read_documents": "isotherm.text.sources",
     "save": "isotherm.io.store",
     "segment": "isotherm.images.segment",
     "split_rows": "isotherm.data.split",
@@ -106,6 +111,7 @@ __all__ = [
     "Grid",
     "HeldoutRule",
     "HierarchicalClustering",
+    "Ingestion",
     "IsothermError",
     "IsothermWarning",
     "LapPLSI",
@@ -126,10 +132,12 @@ __all__ = [
     "TwoSidedClustering",
     "as_counts",
     "cluster_pairs",
+    "count_words",
     "load",
     "load_docstrings",
     "map_corpus",
     "neighbor_graph",
+    "read_documents",
     "save",
     "segment",
     "split_rows",

@@ -201,7 +201,7 @@ def _sniffed(head: bytes) -> str | None:
     """Format by the first bytes of a file, None if they are no sign of one."""
     start = head.lstrip()
     first = start.partition(b"\n")[0].strip()
-    if re.match(rb"\.I(\s+\d+)?$", first):
+    if re.match(rb"\.I(\s+\S+)?$", first):
         return "smart"
     if start[:5].lower() == b"<doc>":
         return "trec"
