@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from isotherm.maps.corpus import CorpusMap
     from isotherm.maps.workflow import MappedCorpus, map_corpus
     from isotherm.pairs import PairClusters, cluster_pairs
+    from isotherm.retrieval.index import SearchIndex
     from isotherm.text.ingest import Ingestion, count_words
     from isotherm.text.sources import read_documents
     from isotherm.tree import Tree
@@ -72,6 +73,7 @@ _HOME = {
     "PairClusters": "isotherm.pairs",
     "Progress": "isotherm.anneal.callbacks",
     "Recorder": "isotherm.anneal.callbacks",
+    "SearchIndex": "isotherm.retrieval.index",
     "Segmentation": "isotherm.images.segmentation",
     "Spectral": "isotherm.anneal.start",
     "Splitting": "isotherm.anneal.schedule",
@@ -123,6 +125,7 @@ __all__ = [
     "PairClusters",
     "Progress",
     "Recorder",
+    "SearchIndex",
     "Segmentation",
     "Spectral",
     "Splitting",

@@ -38,6 +38,7 @@ from isotherm.models import leave_one_out as without
 from isotherm.models import pcp as projections
 from isotherm.models import ttmm as themes
 from isotherm.models import two_sided as biclusters
+from isotherm.retrieval import index, scoring, topics
 from isotherm.tree import Tree
 
 ESTIMATORS: tuple[type[Annealed], ...] = (
@@ -133,6 +134,9 @@ PLAIN: dict[str, type[Any]] = {
     "Cooling": corpus.Cooling,
     "MappedCorpus": workflow.MappedCorpus,
     "Neighbors": Neighbors,
+    "SearchIndex": index.SearchIndex,
+    "SearchSettings": scoring.SearchSettings,
+    "TopicTable": topics.TopicTable,
 }
 
 

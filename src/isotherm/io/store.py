@@ -14,6 +14,7 @@ from isotherm.io import values
 from isotherm.io.registry import known
 from isotherm.maps.corpus import CorpusMap
 from isotherm.maps.workflow import MappedCorpus
+from isotherm.retrieval.index import SearchIndex
 
 __all__ = ["load", "save"]
 
@@ -22,8 +23,9 @@ KINDS: tuple[tuple[type[Any], str], ...] = (
     (Annealed, "fit"),
     (MappedCorpus, "fit"),
     (CorpusMap, "map"),
+    (SearchIndex, "index"),
 )
-KEPT = ("counts", "fit", "map")
+KEPT = ("counts", "fit", "map", "index")
 
 
 def save(thing: Any, path: str | os.PathLike[str]) -> Path:
@@ -35,7 +37,7 @@ def save(thing: Any, path: str | os.PathLike[str]) -> Path:
 
     Parameters
     ----------
-    thing : Counts, estimator, MappedCorpus or CorpusMap
+    thing : Counts, estimator, MappedCorpus, CorpusMap or SearchIndex
     path : str or path
         The name is taken as it is.
 
@@ -57,12 +59,12 @@ def save(thing: Any, path: str | os.PathLike[str]) -> Path:
             return values.write(path, name, thing, known())
     raise IsothermError(
         f"cannot save {type(thing).__module__}.{type(thing).__qualname__}; what can be saved are "
-        "Counts, estimators, what map_corpus returns, and CorpusMap"
+        "Counts, estimators, what map_corpus returns, CorpusMap and SearchIndex"
     )
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """What `save` wrote: counts, an estimator or a map. Nothing in the file is executed.
+    """What `save` wrote: counts, an estimator, a map or an index. Nothing in the file is executed.
 
     A loaded estimator gives the same results as the one that was saved, to the bit. Random numbers
     go on from where they were, if `random_state` was a generator.
@@ -73,7 +75,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    Counts, estimator, MappedCorpus or CorpusMap
+    Counts, estimator, MappedCorpus, CorpusMap or SearchIndex
     """
     return values.read(path, known(), *KEPT)
 
