@@ -52,3 +52,48 @@ def test_a_killed_process_leaves_the_old_file(tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, "-c", code, os.fspath(final)], check=False)
     assert run.returncode == -signal.SIGKILL
     assert final.read_text() == "old"
+
+
+def test_the_file_is_on_the_disk_before_it_takes_the_old_ones_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    final, done = tmp_path / "page.html", []
+    fsync, replace = os.fsync, Path.replace
+
+    def synced(descriptor: int) -> None:
+        done.append("folder" if os.path.isdir(f"/proc/self/fd/{descriptor}") else "file")
+        fsync(descriptor)
+
+    def replaced(self: Path, target: Path) -> Path:
+        done.append("replaced")
+        return replace(self, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", replaced)
+    with replacing(final) as unfinished:
+        unfinished.write_text("new")
+        assert done == []
+    expected = ["file", "replaced", "folder"] if sys.platform == "linux" else done
+    assert done == expected
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes are not looked for elsewhere")
+def test_what_killed_processes_left_is_removed(tmp_path: Path) -> None:
+    final = tmp_path / "page.html"
+    with replacing(final) as unfinished:
+        mine = unfinished.name
+        unfinished.write_text("one")
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    left = mine.replace(str(os.getpid()), str(dead.pid))
+    others = [
+        mine.replace(str(os.getpid()), "1"),  # a process that lives
+        left.replace("page", "other"),
+        left.replace("html", "htm"),
+        left.replace(".page.", ".page.another-host."),
+    ]
+    for name in (left, *others):
+        (tmp_path / name).write_text("half")
+    with replacing(final) as unfinished:
+        unfinished.write_text("two")
+    assert sorted(one.name for one in tmp_path.iterdir()) == sorted(["page.html", *others])

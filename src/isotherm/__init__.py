@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from isotherm.graph import Neighbors, neighbor_graph
     from isotherm.images.segment import segment
     from isotherm.images.segmentation import Segmentation
+    from isotherm.io.checkpoint import checkpointing
     from isotherm.io.store import load, save
     from isotherm.maps.corpus import CorpusMap
     from isotherm.maps.workflow import MappedCorpus, map_corpus
@@ -83,6 +84,7 @@ _HOME = {
     "Tree": "isotherm.tree",
     "TwoSidedClustering": "isotherm.estimators.two_sided",
     "as_counts": "isotherm.data.counts",
+    "checkpointing": "isotherm.io.checkpoint",
     "cluster_pairs": "isotherm.pairs",
     "count_words": "isotherm.text.ingest",
     "load": "isotherm.io.store",
@@ -134,6 +136,7 @@ __all__ = [
     "Tree",
     "TwoSidedClustering",
     "as_counts",
+    "checkpointing",
     "cluster_pairs",
     "count_words",
     "load",

@@ -8,8 +8,13 @@ import pytest
 from scipy import sparse
 
 from isotherm import nested
-from isotherm.anneal.critical import component_split, component_splits, first_critical
-from isotherm.anneal.engine import Annealer, critical_temperatures
+from isotherm.anneal.critical import (
+    component_split,
+    component_splits,
+    critical_temperatures,
+    first_critical,
+)
+from isotherm.anneal.engine import Annealer
 from isotherm.anneal.schedule import Fixed
 from isotherm.anneal.start import Noisy
 from isotherm.anneal.trace import State

@@ -10,12 +10,8 @@ import pytest
 from anneal.corpora import admixture, place, random_state, toy
 from isotherm import nested
 from isotherm.anneal.callbacks import Callback
-from isotherm.anneal.engine import (
-    NO_RELAXATION,
-    Annealer,
-    Relaxation,
-    critical_temperatures,
-)
+from isotherm.anneal.critical import critical_temperatures
+from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
 from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.schedule import Adaptive, Exponential, Fixed, Grid, Tempered
 from isotherm.anneal.trace import Fit, Outcome, Record, State

@@ -1,10 +1,8 @@
 """Everything that can be kept, written and read again."""
 
 import copy
-import dataclasses
 import pickle
 import warnings
-from enum import Enum
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,65 +12,20 @@ import pytest
 from scipy import sparse
 
 import isotherm
+from io_cases import ESTIMATORS, X, assert_same, data_of
 from isotherm import (
-    DTM,
     GTM,
-    LTM,
-    PCP,
-    TTMM,
     AspectModel,
     CorpusMap,
     Counts,
-    DocumentMixture,
-    Exponential,
-    HierarchicalClustering,
     IsothermError,
     IsothermWarning,
-    LapPLSI,
     MappedCorpus,
-    Noisy,
-    OneSidedClustering,
-    Spectral,
     TimeLimit,
-    Tree,
-    TwoSidedClustering,
     map_corpus,
 )
 from isotherm.estimators.annealed import Annealed
 from isotherm.io import archive, codec, registry
-
-RNG = np.random.default_rng(0)
-X = RNG.poisson(1.0, (40, 15)) + 3 * (np.arange(40)[:, None] // 20 == np.arange(15) // 8)
-V = RNG.standard_normal((40, 3)) * [3, 1, 0.3]
-
-# Of every class at least one: `test_every_estimator_is_tried` sees to that.
-ESTIMATORS: dict[str, Any] = {
-    "aspect": AspectModel(3),
-    "aspect, given settings": AspectModel(
-        3, schedule=Exponential(0.8, margin=0.9), start=Noisy(0.1), precision="float32"
-    ),
-    "aspect, left out": AspectModel(2, leave_one_out=True),
-    "clusters that grew": OneSidedClustering(
-        "auto", max_components=3, schedule=Exponential(0.7), temper_prior=True
-    ),
-    "clusters, left out": OneSidedClustering(2, leave_one_out=True, start=Spectral(0.5)),
-    "documents": DocumentMixture(3),
-    "two-sided": TwoSidedClustering(3),
-    "hierarchy": HierarchicalClustering(max_components=3),
-    "given tree": HierarchicalClustering(tree=Tree.balanced(2), weights="cluster"),
-    "map": GTM(n_nodes=6, n_basis=3),
-    "lap": LapPLSI(3, n_neighbors=3),
-    "ltm": LTM(3, n_neighbors=3),
-    "dtm": DTM(3, n_neighbors=3),
-    "themes": TTMM(3, 4),
-    "pcp": PCP(3, 4),
-    "pcp, factorized": PCP(3, 2, inference="factorized", topics=np.full((2, 15), 1 / 15)),
-    "pcp, own clusters": PCP("documents", 4, inference="factorized", concentration=[0.5] * 4),
-}
-
-
-def data_of(estimator: Any) -> Any:
-    return V if isinstance(estimator, GTM) else X
 
 
 @cache
@@ -81,39 +34,6 @@ def fitted(name: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IsothermWarning)
         return estimator.fit(data_of(estimator))
-
-
-def assert_same(one: Any, two: Any, where: str = "it") -> None:
-    """The same types and the same bits, however deep."""
-    assert type(one) is type(two), where
-    if isinstance(one, np.ndarray) and one.dtype != object:
-        assert one.dtype == two.dtype, where
-        assert one.shape == two.shape, where
-        assert np.array_equal(one, two, equal_nan=one.dtype.kind == "f"), where
-    elif sparse.issparse(one):
-        for name in ("data", "indices", "indptr"):
-            assert_same(getattr(one, name), getattr(two, name), f"{where}.{name}")
-    elif isinstance(one, tuple | list | np.ndarray):
-        assert len(one) == len(two), where
-        for i, (a, b) in enumerate(zip(one, two, strict=True)):
-            assert_same(a, b, f"{where}[{i}]")
-    elif isinstance(one, dict):
-        assert one.keys() == two.keys(), where
-        for name in one:
-            assert_same(one[name], two[name], f"{where}.{name}")
-    elif dataclasses.is_dataclass(one):
-        for field in dataclasses.fields(one):
-            name = field.name
-            assert_same(getattr(one, name), getattr(two, name), f"{where}.{name}")
-    elif hasattr(one, "__dict__") and not isinstance(one, Enum):
-        mine, theirs = ({k: v for k, v in vars(x).items() if k[0] != "_"} for x in (one, two))
-        assert_same(mine, theirs, where)
-    else:
-        assert one == two or (one != one and two != two), where
-
-
-def kinds_of(base: type) -> set[type]:
-    return {base}.union(*(kinds_of(kind) for kind in base.__subclasses__()))
 
 
 def test_every_estimator_is_tried() -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from isotherm import nested
-from isotherm.anneal.critical import first_critical
-from isotherm.anneal.engine import Annealer, critical_temperatures
+from isotherm.anneal.critical import critical_temperatures, first_critical
+from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.schedule import Exponential
 from isotherm.anneal.start import state_of

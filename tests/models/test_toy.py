@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from isotherm.anneal.critical import first_critical
-from isotherm.anneal.engine import Relaxation, critical_temperatures
+from isotherm.anneal.critical import critical_temperatures, first_critical
+from isotherm.anneal.engine import Relaxation
 from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.start import Noisy
 from isotherm.kernels.cpu import Cpu

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from isotherm.anneal.critical import first_critical
-from isotherm.anneal.engine import ADAPTIVE_RELAXATION, critical_temperatures, relax
+from isotherm.anneal.critical import critical_temperatures, first_critical
+from isotherm.anneal.engine import ADAPTIVE_RELAXATION, relax
 from isotherm.anneal.start import Noisy, Spectral, state_of
 from isotherm.kernels.cpu import Cpu
 from isotherm.models.cluster import Cluster

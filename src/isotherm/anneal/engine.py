@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from isotherm import nested
+from isotherm.anneal import journal
 from isotherm.anneal.callbacks import Callback
-from isotherm.anneal.critical import critical_temperatures, first_critical
 from isotherm.anneal.grow import Grown, Growth, merge, split
 from isotherm.anneal.heldout import Heldout
+from isotherm.anneal.journal import Sweeps
+from isotherm.anneal.progress import Best, Run
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.start import Noisy, Start
 from isotherm.anneal.trace import Fit, Outcome, Record, State, Step
@@ -132,67 +134,70 @@ class Annealer:
         -------
         Fit
         """
+        page = journal.current().page(self, model, data, rng, heldout, state)
+        if page.fit is not None:
+            return page.fit
         gain = self.growth.needed(heldout.size) if self.growth and heldout else 0.0
-        watch = _Best(data, heldout, gain)
+        fit = None
         for callback in self.callbacks:
             callback.on_begin()
         try:
-            begin = self.start.state(model, data, rng) if state is None else state
-            return self._cool(model, data, rng, begin, watch)
+            begin = self._begin(model, data, rng, state) if page.point is None else page.point.begin
+            watch, restarts = Best(data, heldout, gain), self.schedule.restarts
+            fit = self._cool(Run(model, data, rng, begin, watch, page, restarts))
+            return fit
         finally:
+            page.end(fit)
             for callback in self.callbacks:
                 callback.on_end()
 
-    def _cool(
-        self, model: Model, data: Data, rng: np.random.Generator, begin: State, watch: _Best
-    ) -> Fit:
-        now, fit = Grown(model, begin), Fit(model, begin, float("nan"), ())
-        first = float("nan")
+    def _begin(
+        self, model: Model, data: Data, rng: np.random.Generator, state: State | None
+    ) -> State:
+        return self.start.state(model, data, rng) if state is None else state
 
-        def critical() -> Array:
-            nonlocal first, fit
-            if not fit.trace:
-                first = first_critical(model, data)
-                return np.array([first])
-            record = fit.trace[-1]
-            if record.critical:
-                return np.array(record.critical)
-            found = critical_temperatures(now.model, data, now.state, record.temperature)
-            noted = replace(record, critical=tuple(found.tolist()))
-            fit = replace(fit, trace=(*fit.trace[:-1], noted))
-            return found
-
+    def _cool(self, run: Run) -> Fit:
+        data, watch = run.data, run.watch
         try:
             while True:
-                temperature = self.schedule.next(fit.trace, critical, model.zero_temperature)
-                if temperature is None:
-                    return fit
                 clock = time.perf_counter()
-                if fit.trace and self.schedule.restarts:
-                    now = Grown(model, begin)
-                    watch.forget()
-                elif fit.trace:
-                    now = self._next(now, data, rng, fit.trace[-1].temperature, temperature)
-                now, settled = self._settled(now, data, temperature, watch)
-                watch.see(now, temperature)
-                record = self._record(now.model, data, settled, temperature, watch, clock)
-                best, at = watch.best or (now, temperature)
-                trace = (*fit.trace, record)
+                if run.within is None and not self._begin_temperature(run):
+                    return run.fit
+                temperature = run.temperature
+                settled = self._settled(run)
+                watch.see(run.now, temperature)
+                record = self._record(run.now.model, data, settled, temperature, watch, clock)
+                best, at = watch.best or (run.now, temperature)
+                trace = (*run.fit.trace, record)
                 tree = best.branches.tree if self.growth else None
-                path = self._path(fit.path, now, record)
-                fit = Fit(best.model, best.state, at, trace, Outcome.STOPPED, first, tree, path)
+                path = self._path(run.fit.path, run.now, record)
+                first = run.first_critical
+                run.fit = Fit(best.model, best.state, at, trace, Outcome.STOPPED, first, tree, path)
                 if self.record_critical:
-                    critical()
+                    run.critical()
                 # Every callback hears of every temperature before any of them stops the run.
-                answers = [callback.on_temperature(fit) for callback in self.callbacks]
+                answers = [callback.on_temperature(run.fit) for callback in self.callbacks]
                 if any(answers):
-                    return fit
-                fit = replace(fit, outcome=Outcome.FINISHED)
+                    return run.fit
+                run.fit = replace(run.fit, outcome=Outcome.FINISHED)
         except KeyboardInterrupt:
-            if not fit.trace:
+            if not run.fit.trace:
                 raise
-            log.warning("interrupted: keeping the model of T = %g", fit.temperature)
-            return replace(fit, outcome=Outcome.INTERRUPTED)
+            log.warning("interrupted: keeping the model of T = %g", run.fit.temperature)
+            return replace(run.fit, outcome=Outcome.INTERRUPTED)
+
+    def _begin_temperature(self, run: Run) -> bool:
+        """Set the next temperature and what it begins with; false at the end of the schedule."""
+        trace, zero = run.fit.trace, run.model.zero_temperature
+        temperature = self.schedule.next(trace, run.critical, zero)
+        if temperature is None:
+            return False
+        run.temperature = temperature
+        if trace and self.schedule.restarts:
+            run.restart()
+        elif trace:
+            run.now = self._next(run.now, run.data, run.rng, trace[-1].temperature, temperature)
+        return True
 
     def _next(
         self, now: Grown, data: Data, rng: np.random.Generator, last: float, temperature: float
@@ -202,20 +207,21 @@ class Annealer:
             return split(self.growth, now, data, last, temperature)
         return now._replace(state=self._shaken(now.model, data, now.state, rng))
 
-    def _settled(
-        self, now: Grown, data: Data, temperature: float, watch: _Best
-    ) -> tuple[Grown, _Settled]:
+    def _settled(self, run: Run) -> _Settled:
         """The settled state; where pairs fell together again, settled once more without them."""
-        settled = self._settle(now, data, temperature, watch)
-        now = now._replace(state=settled.state, stats=settled.stats)
-        if self.growth is None:
-            return now, settled
-        now, again = merge(self.growth, now, data, temperature)
-        if again:
-            more = self._settle(now, data, temperature, watch)
-            now = now._replace(state=more.state, stats=more.stats)
-            settled = more._replace(sweeps=settled.sweeps + more.sweeps)
-        return now, settled
+        before = 0 if run.within is None else run.within.before
+        if not before:
+            settled = self._settle(run, 0)
+            run.now = run.now._replace(state=settled.state, stats=settled.stats)
+            if self.growth is None:
+                return settled
+            run.now, again = merge(self.growth, run.now, run.data, run.temperature)
+            if not again:
+                return settled
+            before = settled.sweeps
+        settled = self._settle(run, before)
+        run.now = run.now._replace(state=settled.state, stats=settled.stats)
+        return settled._replace(sweeps=before + settled.sweeps)
 
     def _path(self, path: tuple[Step, ...], now: Grown, record: Record) -> tuple[Step, ...]:
         """The path with this temperature; of each number of components the best is kept."""
@@ -230,13 +236,16 @@ class Annealer:
         others = [one for one in path if one.n_components != step.n_components]
         return tuple(sorted([*others, step], key=lambda one: one.n_components))
 
-    def _settle(self, now: Grown, data: Data, temperature: float, watch: _Best) -> _Settled:
+    def _settle(self, run: Run, before: int) -> _Settled:
         """Sweeps at one temperature until the free energy settles: the only EM loop there is."""
-        model, state = now.model, now.state
-        eta, last, proven = self.relaxation.first, float("inf"), state
+        now, data, temperature, watch = run.now, run.data, run.temperature, run.watch
+        model, first = now.model, Sweeps(now.state, now.state, self.relaxation.first, np.inf)
+        state, proven, eta, last, relaxed, done, _ = run.within or first
+        run.within = None
         close = self.growth.closeness(model.n_components) if self.growth else 1.0
-        relaxed, least = False, close * self.tol * data.summary.total
-        for sweep in range(1, self.max_sweeps + 1):
+        least = close * self.tol * data.summary.total
+        for sweep in range(done + 1, self.max_sweeps + 1):
+            run.note(Sweeps(state, proven, eta, last, relaxed, sweep - 1, before))
             rows, stats, energy = data.sweep(_expect, state.rows, model, state.params, temperature)
             energy += state.extra
             if not np.isfinite(energy):
@@ -284,7 +293,7 @@ class Annealer:
         data: Data,
         settled: _Settled,
         temperature: float,
-        watch: _Best,
+        watch: Best,
         clock: float,
     ) -> Record:
         params, rows, _ = settled.state
@@ -302,39 +311,6 @@ class Annealer:
             time.perf_counter() - clock,
             settled.converged,
         )
-
-
-class _Best:
-    """The best state so far by held-out score (the last state where nothing is held out)."""
-
-    def __init__(self, data: Data, heldout: Heldout | None, gain: float) -> None:
-        self.data, self.heldout, self.gain = data, heldout, gain
-        self.best: tuple[Grown, float] | None = None
-        self.score = float("inf")
-        self.last = float("nan")
-
-    def see(self, now: Grown, temperature: float) -> None:
-        """Score a state and keep it if it is the best."""
-        if self.heldout is None:
-            return
-        self.last = self.heldout.score(now.model, now.state, self.data, temperature)
-        if self.best is None or self.last < self.score * (1.0 - self._needed(now)):
-            self.best, self.score = (now, temperature), self.last
-
-    def _needed(self, now: Grown) -> float:
-        """How much better, relatively, a state must be: more components must be worth it."""
-        more = self.best is not None and now.model.n_components > self.best[0].model.n_components
-        return self.gain if more else 0.0
-
-    def forget(self) -> None:
-        """Nothing to compare with: what comes next begins anew."""
-        self.last = float("nan")
-
-    def worse(self, now: Grown, temperature: float) -> bool:
-        """Score a state; whether it is worse than the one scored before it."""
-        before = self.last
-        self.see(now, temperature)
-        return self.last > before
 
 
 def relax(model: Model, data: Data, old: State, new: State, eta: float) -> State:

@@ -35,7 +35,8 @@ def save(counts: Counts, path: str | os.PathLike[str]) -> Path:
 
 def load(path: str | os.PathLike[str]) -> Counts:
     """Counts of a file; no other type can come out of it."""
-    counts: Counts = values.read(path, _alone(), "counts")
+    known = entry()
+    counts: Counts = values.expect(values.read(path, _alone(), "counts"), known.kind, path)
     return counts
 
 

@@ -13,10 +13,12 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
+from isotherm.anneal import journal
 from isotherm.anneal.callbacks import Callback, Log, Progress
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.trace import Outcome
+from isotherm.errors import IsothermError
 from isotherm.estimators import checks
 from isotherm.kernels.cpu import Cpu
 
@@ -60,6 +62,11 @@ class Annealed(BaseEstimator):
     @contextmanager
     def _afresh(self) -> Iterator[None]:
         """Forget the last fit for a new one, but keep it where that fails."""
+        if journal.current() is not journal.NOTHING and self.random_state is None:
+            raise IsothermError(
+                "random_state=None with checkpoints; a fit that is gone on with needs the same "
+                "random numbers: give an integer"
+            )
         before = dict(vars(self))
         for name in [name for name in before if name.endswith("_")]:
             delattr(self, name)

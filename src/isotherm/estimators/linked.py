@@ -68,8 +68,9 @@ class LinkedEstimator(CountEstimator):
         counts = self._counts(X, reset=True)
         rng = as_generator(self.random_state)
         self._choose_precision(counts)
+        # The same neighbours for every seed, and for a fit that is gone on with.
         self.neighbors_ = Neighbors.of(
-            counts, self.n_neighbors, n_threads=self._kernels().n_threads
+            counts, self.n_neighbors, n_threads=self._kernels().n_threads, random_state=0
         )
         self.graph_ = self._graph(counts, y, graph, rng)
         model = self._model(counts.n_rows, counts.total)

@@ -10,7 +10,7 @@ from typing import Any
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.estimators.annealed import Annealed
-from isotherm.io import values
+from isotherm.io import archive, values
 from isotherm.io.registry import known
 from isotherm.maps.corpus import CorpusMap
 from isotherm.maps.workflow import MappedCorpus
@@ -77,7 +77,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     -------
     Counts, estimator, MappedCorpus, CorpusMap or SearchIndex
     """
-    return values.read(path, known(), *KEPT)
+    found = values.read(path, known(), *KEPT)
+    if not isinstance(found, tuple(kind for kind, _ in KINDS)):
+        raise archive.unreadable(Path(path), f"it holds {type(found).__name__}")
+    return found
 
 
 def _warn_of_callbacks(thing: Any) -> None:

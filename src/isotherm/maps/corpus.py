@@ -115,7 +115,7 @@ class CorpusMap:
         """The map that `save` wrote; nothing in the file is executed."""
         from isotherm.io import registry, values
 
-        found: CorpusMap = values.read(path, registry.known(), "map")
+        found: CorpusMap = values.expect(values.read(path, registry.known(), "map"), cls, path)
         return found
 
     def __repr__(self) -> str:

@@ -1,0 +1,249 @@
+"""Checkpoints: runs of the engine that a later process goes on with, to the bit."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from isotherm.anneal import journal
+from isotherm.anneal.journal import Blank, Page, Point
+from isotherm.anneal.trace import Fit, Outcome, State
+from isotherm.errors import IsothermError, IsothermWarning
+from isotherm.io import archive, codec, values
+from isotherm.io.fingerprint import Fingerprints
+from isotherm.io.registry import known
+
+__all__ = ["checkpointing"]
+
+log = logging.getLogger("isotherm")
+
+KIND = "checkpoint"
+# Writing takes at most this share of the time.
+SHARE = 0.1
+EXPLAINED = {
+    "random numbers": "give a fixed random_state, the same in both",
+    "library": "go on with the version that began",
+}
+
+
+class Entry(NamedTuple):
+    """What is known of one run.
+
+    `marks` tell it from other runs, `n_runs` is how many had begun, `rng` the state of its random
+    numbers; `fit` is its outcome, or `point` where it is.
+    """
+
+    marks: dict[str, str]
+    n_runs: int
+    rng: dict[str, Any]
+    fit: Fit | None
+    point: Point | None
+
+
+@contextmanager
+def checkpointing(path: str | os.PathLike[str], *, every: float = 60.0) -> Iterator[None]:
+    """Let fits within the block leave checkpoints, and go on from those of an earlier process.
+
+    If the process ends before the block does, run the same program again: fits go on from the last
+    checkpoint and end in the same result, to the bit on the same machine, as if nothing had
+    happened. The file is removed when the block ends well; save what was fitted within the block.
+    A fit that the user interrupts (Ctrl-C) leaves it.
+
+    Data, settings and `random_state` must be the same; a file of another fit is refused. Callbacks
+    hear only of what is computed: those that keep something start anew, as do time limits. Work
+    outside of annealing runs (reading data, graphs of neighbours) is done again. Fits in other
+    threads or processes (`n_jobs` of scikit-learn) leave no checkpoints.
+
+    Parameters
+    ----------
+    path : str or path
+        File of the checkpoint.
+    every : float
+        Seconds between checkpoints; more where writing one takes longer than a tenth of that.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from isotherm import AspectModel, checkpointing
+    >>> X = [[3, 1, 0], [2, 2, 0], [0, 1, 3]] * 5
+    >>> with tempfile.TemporaryDirectory() as folder, checkpointing(f"{folder}/run.ckpt"):
+    ...     model = AspectModel(2, random_state=0).fit(X)
+    ...     saved = model.save(f"{folder}/model.iso")
+    """
+    if not (isinstance(every, int | float) and every >= 0):
+        raise IsothermError(f"every={every!r}; it must be a number of seconds, at least 0")
+    if isinstance(journal.current(), File):
+        raise IsothermError(
+            "a checkpointing block within another; one file holds all fits of a block: leave the "
+            "inner one out"
+        )
+    file = File(Path(path), float(every))
+    with journal.writing_to(file):
+        try:
+            yield
+        except BaseException:
+            file.leave()
+            raise
+    if file.stopped:
+        file.leave()
+        warnings.warn(
+            f"interrupted: {path} is kept; run the same fit again to go on from there",
+            IsothermWarning,
+            stacklevel=3,
+        )
+    else:
+        file.path.unlink(missing_ok=True)
+
+
+class File:
+    """A journal in a file: the outcome of runs that have ended, and where the others are."""
+
+    def __init__(self, path: Path, every: float) -> None:
+        self.path, self.every = path, every
+        self.entries: dict[int, Entry] = {}
+        self.n_runs = 0
+        self.stopped = False
+        self.unwritten = False
+        self.fingerprints = Fingerprints()
+        self.next_write = time.monotonic() + every
+        if path.exists():
+            self._read()
+        elif not path.parent.is_dir():
+            raise IsothermError(f"{path.parent} is no folder; make it, or give another path")
+
+    def page(
+        self,
+        annealer: Any,
+        model: Any,
+        data: Any,
+        rng: np.random.Generator,
+        heldout: Any,
+        state: State | None,
+    ) -> Page:
+        """Page of the run that begins now; its random numbers are set to where they were."""
+        if self.stopped:
+            return Blank()
+        number = self.n_runs
+        self.n_runs += 1
+        marks = self.fingerprints.of(annealer, model, data, rng, heldout, state)
+        found = self.entries.get(number)
+        if found is None:
+            return _Page(self, number, rng, marks)
+        self._check(number, found.marks, marks)
+        rng.bit_generator.state = found.rng
+        self.n_runs = found.n_runs
+        if found.point is not None:
+            log.info("run %d goes on at T = %g", number, found.point.temperature)
+        return _Page(self, number, rng, marks, found.fit, found.point)
+
+    def put(self, number: int, entry: Entry) -> None:
+        """Put down what is known of a run; it stands for all runs that began within it."""
+        inner = [other for other in self.entries if other > number]
+        for other in inner:
+            del self.entries[other]
+        first = number not in self.entries
+        self.entries[number] = entry
+        self.unwritten = True
+        if first:
+            # Refused now rather than when the first checkpoint is due.
+            codec.Writer(_registry()).encode(entry.point, "the state")
+        if time.monotonic() >= self.next_write:
+            self.write()
+
+    def leave(self) -> None:
+        """Write what is not written yet; nothing that comes later is of interest."""
+        self.stopped = True
+        if self.unwritten:
+            self.write()
+
+    def stop(self) -> None:
+        """Take no more notes: after an interrupt, runs are not what they would have been."""
+        self.stopped = True
+
+    def write(self) -> None:
+        """Write the file; a disk that is full does not end the fit."""
+        begin = time.monotonic()
+        content = {"runs": {str(number): entry for number, entry in self.entries.items()}}
+        try:
+            values.write(self.path, KIND, content, _registry())
+            self.unwritten = False
+        except OSError as error:
+            message = f"no checkpoint was written to {self.path}: {error}; the fit goes on"
+            warnings.warn(message, IsothermWarning, stacklevel=2)
+        end = time.monotonic()
+        self.next_write = end + max(self.every, (end - begin) / SHARE)
+
+    def _read(self) -> None:
+        content = values.read(self.path, _registry(), KIND)
+        try:
+            self.entries = {int(number): entry for number, entry in content["runs"].items()}
+            if not all(isinstance(entry, Entry) for entry in self.entries.values()):
+                raise TypeError("runs of a wrong type")
+        except archive.DAMAGE as error:
+            raise archive.unreadable(self.path, str(error)) from error
+        log.info("going on from %s: %d runs", self.path, len(self.entries))
+
+    def _check(self, number: int, old: dict[str, str], new: dict[str, str]) -> None:
+        differ = [name for name in new if old.get(name) != new[name]]
+        if differ:
+            self.stopped, self.unwritten = True, False
+            todo = [EXPLAINED[name] for name in differ if name in EXPLAINED]
+            raise IsothermError(
+                f"{self.path} is a checkpoint of another fit: of its run {number}, what differs is "
+                f"{', '.join(differ)}; give the same data and settings as before"
+                f"{''.join(f' ({one})' for one in todo)}, or remove the file to begin anew"
+            )
+
+
+class _Page:
+    """The part of the file that belongs to one run."""
+
+    def __init__(
+        self,
+        file: File,
+        number: int,
+        rng: np.random.Generator,
+        marks: dict[str, str],
+        fit: Fit | None = None,
+        point: Point | None = None,
+    ) -> None:
+        self.file, self.number, self.rng, self.marks = file, number, rng, marks
+        self.fit, self.point = fit, point
+
+    def note(self, point: Point) -> None:
+        """Note where the run is."""
+        self._put(None, point)
+
+    def end(self, fit: Fit | None) -> None:
+        """Note the outcome of the run."""
+        if fit is None or fit.outcome is Outcome.INTERRUPTED:
+            self.file.stop()
+        else:
+            self._put(fit, None)
+
+    def _put(self, fit: Fit | None, point: Point | None) -> None:
+        if not self.file.stopped:
+            state: Any = self.rng.bit_generator.state
+            entry = Entry(self.marks, self.file.n_runs, state, fit, point)
+            self.file.put(self.number, entry)
+
+
+@cache
+def _registry() -> codec.Registry:
+    """Types of the library, and those that checkpoints alone hold."""
+    registry = codec.Registry()
+    for name, entry in known().by_name.items():
+        registry.add(name, entry)
+    registry.enums = known().enums
+    for kind in (Entry, Point, journal.Sweeps):
+        registry.add(kind.__name__, codec.plain(kind))
+    return registry

@@ -1,0 +1,114 @@
+"""Processes that are killed for good, in the middle of fits and in the middle of writing."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import isotherm
+from io_cases import ESTIMATORS, assert_same_fit, fitted
+from isotherm import Counts
+
+pytestmark = pytest.mark.skipif(
+    not hasattr(signal, "SIGKILL"), reason="no such signal on this system"
+)
+
+# Children are forked from a process that has imported all and computed nothing: starting Python
+# takes longer than what is tested. Each child is killed after a time of its own.
+BEGIN = """
+import os, signal, sys, time, warnings
+warnings.simplefilter("ignore")
+sys.path[:0] = {paths!r}
+import numpy as np
+import isotherm
+from isotherm.anneal.callbacks import Callback
+from isotherm.io import checkpoint
+from io_cases import ESTIMATORS, data_of, FEW
+
+def in_child(work, seconds):
+    child = os.fork()
+    if not child:
+        try:
+            work()
+        except BaseException as error:
+            print("failed", repr(error), flush=True)
+        os._exit(0)
+    if seconds is not None:
+        time.sleep(seconds)
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    print("killed" if os.WIFSIGNALED(status) else "ended", flush=True)
+"""
+
+FIT = """
+checkpoint.SHARE = float("inf")
+
+class Slow(Callback):
+    def on_sweep(self, *given):
+        time.sleep(0.01)
+
+def fit(callbacks):
+    model = ESTIMATORS[{name!r}].set_params(random_state=0, callbacks=callbacks, **FEW)
+    with isotherm.checkpointing("run.ckpt", every=0):
+        model.fit(data_of(model)).set_params(callbacks=()).save("model.iso")
+
+for seconds in np.random.default_rng(0).uniform(0.1, 0.6, 6):
+    in_child(lambda: fit([Slow()]), seconds)
+    if os.path.exists("model.iso"):
+        break
+in_child(lambda: fit([]), None)
+"""
+
+SAVE = """
+def save():
+    n = 2
+    while True:
+        n += 1
+        isotherm.Counts(np.full((n, 300), n)).save("counts.iso")
+
+isotherm.Counts(np.full((2, 300), 2)).save("counts.iso")
+for seconds in np.random.default_rng(0).uniform(0.003, 0.08, 40):
+    in_child(save, seconds)
+    counts = isotherm.Counts.load("counts.iso")
+    assert (counts.matrix.toarray() == counts.n_rows).all()
+    parts = [name for name in os.listdir() if ".part" in name]
+    print("whole", counts.n_rows, len(parts), flush=True)
+"""
+
+
+def run(code: str, folder: Path) -> list[str]:
+    paths = [os.fspath(Path(one).parents[1]) for one in (__file__, isotherm.__file__)]
+    program = BEGIN.format(paths=paths) + code
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("name", ["two-sided", "map", "pcp"])
+def test_a_killed_fit_is_gone_on_with(name: str, tmp_path: Path) -> None:
+    said = run(FIT.format(name=name), tmp_path)
+    assert said.count("killed") >= 2
+    assert said[-1] == "ended"
+    assert not [line for line in said if line.startswith("failed")]
+    assert [one.name for one in tmp_path.iterdir()] == ["model.iso"]
+    again = isotherm.load(tmp_path / "model.iso")
+    assert_same_fit(again, fitted(ESTIMATORS[name], None))
+
+
+def test_a_file_is_whole_whenever_its_writer_is_killed(tmp_path: Path) -> None:
+    said = run(SAVE, tmp_path)
+    whole = [line.split() for line in said if line.startswith("whole")]
+    assert len(whole) == 40
+    assert said.count("killed") == 40
+    sizes = [int(size) for _, size, _ in whole]
+    assert len(set(sizes)) > 3  # some were killed before the first file, some later
+    # What one left is gone when the next one writes: never more than the last one's.
+    assert max(int(parts) for _, _, parts in whole) == 1
+    Counts(np.eye(2)).save(tmp_path / "counts.iso")
+    assert [one.name for one in tmp_path.iterdir()] == ["counts.iso"]
