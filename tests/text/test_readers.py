@@ -313,3 +313,15 @@ def test_formats_that_do_not_fit_are_explained(tmp_path: Path) -> None:
     with pytest.raises(IsothermError, match="counted already"):
         pairs(path, format="uci")
     assert len(pairs(path, format="lines")) == 2
+
+
+def test_texts_first_and_records_later() -> None:
+    items = ["x", "y", ("a", "z"), {"id": "b", "text": "w", "n": 1}, 5, {"body": "lost"}, "v"]
+    documents = read_documents(items)
+    found = list(documents)
+    assert [(d.id, d.text) for d in found] == [
+        ("0", "x"), ("1", "y"), ("a", "z"), ("b", "w"), ("4", "v"),
+    ]  # fmt: skip
+    assert [d.source for d in found] == ["item:1", "item:2", "item:3", "item:4", "item:7"]
+    assert found[3].fields == {"n": 1}
+    assert [problem.line for problem in documents.problems] == [5, 6]

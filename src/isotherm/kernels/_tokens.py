@@ -13,6 +13,8 @@ from numba import njit
 # End of a document, as a byte of the text and as a number in the stream of words.
 END = 0
 MARK = -1
+# Behind each word in the arena; part of none, so that all can be parted at once.
+FEED = 10
 
 # Steps of the hash, which mixes a byte (or the number of a word) at a time.
 SEED = np.uint64(0xCBF29CE484222325)
@@ -84,19 +86,20 @@ def tokenize(text, folded, wide, least, slots, hashes, starts, arena, state, ids
             word = slots[slot]
             while word >= 0 and not (
                 hashes[word] == key
-                and starts[word + 1] - starts[word] == at - begin
+                and starts[word + 1] - starts[word] == at - begin + 1
                 and same_word(text, begin, at, folded, arena, starts[word])
             ):
                 slot = (slot + np.uint64(1)) & mask
                 word = slots[slot]
             if word < 0:
                 word, start = n_words, starts[n_words]
-                if word >= len(hashes) or start + at - begin > len(arena):
+                if word >= len(hashes) or start + at - begin >= len(arena):
                     at, done = begin, False
                     break
                 for i in range(at - begin):
                     arena[start + i] = folded[text[begin + i]]
-                hashes[word], starts[word + 1], slots[slot] = key, start + at - begin, word
+                arena[start + at - begin] = FEED
+                hashes[word], starts[word + 1], slots[slot] = key, start + at - begin + 1, word
                 n_words += 1
             ids[n], n = word, n + 1
         if length == 0:

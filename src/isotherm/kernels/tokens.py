@@ -7,7 +7,6 @@ it gives to words depend on the order in which it met them, and mean nothing out
 from __future__ import annotations
 
 import functools
-import itertools
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,7 +36,7 @@ class Rows(NamedTuple):
 
 
 class Tally:
-    """Words of documents and how often each stands in each of them.
+    """Words of documents, or runs of them, and how often each stands in each document.
 
     Parameters
     ----------
@@ -87,19 +86,17 @@ class Tally:
         rows.indices[:] -= self._n_stop
         return rows
 
-    def names(self) -> list[str]:
-        """Words, or runs of words with a blank between them, by number."""
-        words = self.words()
-        if self._ngrams == (1, 1):
-            return words[self._n_stop :]
-        runs = self._members[: self._runs.n_keys].tolist()
-        return [" ".join([words[i] for i in run if i >= 0]) for run in runs]
-
     def words(self) -> list[str]:
-        """All words met, stop words first."""
-        bounds = self._starts[: self._words.n_keys + 1].tolist()
-        blob = self._arena[: bounds[-1]].tobytes()
-        return [blob[lo:hi].decode("utf-8") for lo, hi in itertools.pairwise(bounds)]
+        """All words met, by number; stop words come first."""
+        used = int(self._starts[self._words.n_keys])
+        # Each word in the table ends with a line feed, which is part of none.
+        return self._arena[:used].tobytes().decode("utf-8").split("\n")[:-1]
+
+    def members(self) -> Array:
+        """Numbers of the words of each column, (G, longest) int32, -1 behind the last."""
+        if self._ngrams != (1, 1):
+            return self._members[: self._runs.n_keys]
+        return np.arange(self._n_stop, self._words.n_keys, dtype=np.int32)[:, None]
 
     def _numbers(self, text: bytes) -> tuple[Array, int]:
         given = np.frombuffer(text, np.uint8)

@@ -26,10 +26,15 @@ Progress = Callable[[int], Any]
 
 
 class Counted(NamedTuple):
-    """Counts of all texts; `rows.indices` are numbers of `names`, unsorted within a row."""
+    """Counts of all texts; `rows.indices` are numbers of columns, unsorted within a row.
+
+    `words` (W,) are sorted; `members` (G, n): numbers of the words that make each column, -1 behind
+    the last. Columns are sorted as well.
+    """
 
     rows: Rows
-    names: list[str]
+    words: list[str]
+    members: NDArray[np.int32]
 
 
 class _Piece(NamedTuple):
@@ -51,7 +56,7 @@ def count_texts(texts: Iterable[str], words: Words, progress: Progress | None = 
     else:
         tallies = [_tally(words) for _ in range(words.n_jobs)]
         pieces = _count_in_threads(_chunks(texts, words.lowercase, progress), tallies)
-    return _joined(pieces, [tally.names() for tally in tallies])
+    return _joined(pieces, tallies)
 
 
 def _tally(words: Words) -> Tally:
@@ -127,19 +132,42 @@ def _count_in_threads(chunks: Iterator[tuple[bytes, int]], tallies: list[Tally])
     return sorted(pieces)
 
 
-def _joined(pieces: list[_Piece], names: list[list[str]]) -> Counted:
+def _joined(pieces: list[_Piece], tallies: list[Tally]) -> Counted:
     """One table of the pieces, in their order; words of several workers become one word each."""
-    number_of: dict[str, int] = {}
-    maps = [
-        np.array([number_of.setdefault(name, len(number_of)) for name in part], np.int32)
-        for part in names
-    ]
+    words_of = [tally.words() for tally in tallies]
+    words = sorted(set().union(*words_of))
+    rank = {word: i for i, word in enumerate(words)}
+    runs = []
+    for found, tally in zip(words_of, tallies, strict=True):
+        # The last entry stands for -1, no word.
+        ranks = np.fromiter((*map(rank.__getitem__, found), -1), np.int32, len(found) + 1)
+        runs.append(ranks[tally.members()])
+    members, number = distinct(np.concatenate(runs))
+    maps = np.split(number, np.cumsum([len(part) for part in runs])[:-1])
     sizes = np.concatenate([[0], *(np.diff(piece.rows.indptr) for piece in pieces)])
     indices = [maps[piece.worker][piece.rows.indices] for piece in pieces]
     counts = [piece.rows.counts for piece in pieces]
     pieces.clear()
     rows = Rows(np.cumsum(sizes, dtype=np.int64), _one(indices), _one(counts))
-    return Counted(rows, list(number_of))
+    return Counted(rows, words, members)
+
+
+def distinct(
+    members: NDArray[np.int32],
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Sorted distinct rows of a table (G, n), and where each row of it is among them, (G,).
+
+    A blank, which parts the words of a run, sorts before all that words are made of, and so does
+    the end of a run: this is the order of the alphabet if words are numbered in that order.
+    """
+    if not len(members):
+        return members, np.empty(0, np.int32)
+    order = np.lexsort(members.T[::-1])
+    ordered = members[order]
+    new = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
+    number = np.empty(len(members), np.int32)
+    number[order] = np.cumsum(new) - 1
+    return ordered[new], number
 
 
 def _one(parts: list[NDArray[np.int32]]) -> NDArray[np.int32]:
@@ -162,7 +190,16 @@ def _count_plainly(texts: Iterable[str], words: Words, progress: Progress | None
         indptr.append(indptr[-1] + len(found))
         if progress is not None and number % DOCUMENTS == 0:
             progress(number)
-    return Counted(Rows(np.array(indptr), _one(indices), _one(counts)), list(number_of))
+    return named(Rows(np.array(indptr), _one(indices), _one(counts)), list(number_of))
+
+
+def named(rows: Rows, names: list[str]) -> Counted:
+    """The same counts with columns in the order of their names, which may repeat."""
+    words = sorted(set(names))
+    rank = {word: i for i, word in enumerate(words)}
+    ranks = np.fromiter(map(rank.__getitem__, names), np.int32, len(names))
+    members = np.arange(len(words), dtype=np.int32)[:, None]
+    return Counted(rows._replace(indices=ranks[rows.indices]), words, members)
 
 
 def _runs(text: str, words: Words) -> Iterator[str]:

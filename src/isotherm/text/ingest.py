@@ -16,7 +16,7 @@ from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
 from isotherm.kernels.tokens import Rows
 from isotherm.text import arrays, bags
-from isotherm.text.counting import count_texts
+from isotherm.text.counting import count_texts, named
 from isotherm.text.opening import check_encoding
 from isotherm.text.options import Words, words_of
 from isotherm.text.problems import Problem, Problems, check_errors
@@ -158,10 +158,10 @@ def _count_documents(given: dict[str, Any], words: Words, held: _Held) -> Ingest
         encoding=given["encoding"],
         errors=given["errors"],
     )
-    rows, found = count_texts(held.texts_of(documents), words, given["progress"])
+    counted = count_texts(held.texts_of(documents), words, given["progress"])
     if not held.ids:
         raise _no_documents(source, documents.noted)
-    chosen = select(rows, found, words)
+    chosen = select(counted, words)
     columns = documents.text_column, documents.id_column
     return _ingestion(chosen, held, documents.format, columns, documents.noted)
 
@@ -218,7 +218,7 @@ def _count_table(given: dict[str, Any], kind: str, words: Words, held: _Held) ->
     rows = Rows(matrix.indptr, matrix.indices, matrix.data)
     if words.stop_words:
         rows, labels = _without(rows, labels, words.stop_words)
-    return _ingestion(select(rows, labels, words), held, kind, (None, None), problems)
+    return _ingestion(select(named(rows, labels), words), held, kind, (None, None), problems)
 
 
 def _file_bag(

@@ -6,24 +6,27 @@ the end.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from isotherm.errors import IsothermError
 from isotherm.text.opening import head_of, read_lines, read_text
 from isotherm.text.problems import Problems
-from isotherm.text.records import Document, Record, few
+from isotherm.text.records import Columns, Document, Record
 
 # Fields of a SMART collection by their letter.
 SMART = {"T": "title", "A": "author", "B": "bib", "K": "keywords", "N": "note", "X": "refs"}
 _SMART_MARK = re.compile(r"\.([A-Z])(?:\s+(.*))?$")
 _TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*)[^<>]*>")
-# Values that are neither text nor one value are not read as text by chance.
+# What `json.loads` raises: long numbers and deep nesting besides plain mistakes.
 _NOT_JSON = (ValueError, RecursionError)
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def line_records(path: Path, encoding: str, problems: Problems) -> Iterator[Record]:
@@ -207,9 +210,30 @@ def _trec_record(text: str, path: Path, line: int, problems: Problems) -> Iterat
     yield Record(line, record)
 
 
-def item_records(items: Iterable[Any], problems: Problems) -> Iterator[Record]:
-    """Records of an iterable of str, (id, text), mappings or paths, numbered from 1 on."""
-    for number, item in enumerate(items, 1):
+def item_documents(
+    items: Iterable[Any], problems: Problems, columns: Columns
+) -> Iterator[Document]:
+    """Documents of an iterable of str, (id, text), mappings or paths.
+
+    As long as items are str they need no records, which would take longer than counting does.
+    """
+    stream = iter(items)
+    number = 0
+    if columns.text is None and columns.id is None:
+        for item in stream:
+            if type(item) is not str:
+                stream = itertools.chain([item], stream)
+                break
+            yield Document(str(number), item, _NOTHING, f"item:{number + 1}")
+            number += 1
+        if number:
+            columns.text, columns.guessed = "text", True
+    yield from columns.documents(item_records(stream, problems, number), "item", problems, number)
+
+
+def item_records(items: Iterable[Any], problems: Problems, first: int = 0) -> Iterator[Record]:
+    """Records of an iterable of str, (id, text), mappings or paths, numbered from `first` + 1."""
+    for number, item in enumerate(items, first + 1):
         if isinstance(item, str):
             yield Record(number, {"text": item})
         elif isinstance(item, Document):
@@ -231,10 +255,3 @@ def _path_record(path: Path, number: int, problems: Problems) -> Iterator[Record
         yield Record(number, {"id": str(path), "text": read_text(path, "utf-8", problems)})
     except IsothermError as error:
         problems.add(str(path), 0, str(error))
-
-
-def check_given(paths: list[Path]) -> None:
-    """Nothing, or an error that lists the files that are not there."""
-    missing = [str(path) for path in paths if not path.exists()]
-    if missing:
-        raise IsothermError(f"no such file: {few(missing)}; check the name.")

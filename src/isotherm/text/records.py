@@ -94,7 +94,7 @@ class Columns:
         if self.text is None:
             self.text, self.guessed = _guess_text(head, found, file), True
             log.info("%s: the text is taken from column %r", file, self.text)
-        for name in self._names():
+        for name in () if self.guessed else self._names():
             if name not in found:
                 raise IsothermError(
                     f"text_column={name!r} is not in {file}; its columns are {few(found)}. "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy import sparse
 
 from isotherm.errors import IsothermError
 from isotherm.kernels.tokens import Rows, sort_rows
+from isotherm.text.counting import Counted, distinct
 from isotherm.text.options import Words
 
 
@@ -23,34 +25,39 @@ class Selected(NamedTuple):
     unknown_tokens: float
 
 
-def select(rows: Rows, names: list[str], words: Words) -> Selected:
-    """The columns that the settings choose, in the order of the alphabet or of the vocabulary.
-
-    `rows.indices` number `names`; a row may hold a column twice only if names repeat.
-    """
-    words_of_all = names if words.stem is None else _stemmed(names, words)
-    order = sorted(set(words_of_all))
-    number_of = {name: i for i, name in enumerate(order)}
-    numbers = np.array([number_of[name] for name in words_of_all], np.int32)
-    rows = rows._replace(indices=numbers[rows.indices])
-    if len(order) < len(names):
-        rows = _added_up(rows, len(order))
+def select(counted: Counted, words: Words) -> Selected:
+    """The columns that the settings choose, in the order of the alphabet or of the vocabulary."""
+    if words.stem is not None:
+        counted = _stemmed(counted, words.stem)
     if words.vocabulary is not None:
-        return _fixed(rows, order, words)
-    kept = _kept(rows, order, words)
-    matrix = _columns(rows, kept, words.n_jobs)
-    chosen = [order[i] for i in kept.tolist()]
-    return Selected(matrix, chosen, len(order) - len(chosen), 0, 0.0)
+        return _fixed(counted, words)
+    rows, members = counted.rows, counted.members
+    kept = _kept(rows, len(members), words)
+    matrix = _columns(rows, kept, len(members), words.n_jobs)
+    names = _names(counted.words, members[kept])
+    return Selected(matrix, names, len(members) - len(names), 0, 0.0)
 
 
-def _stemmed(names: list[str], words: Words) -> list[str]:
-    assert words.stem is not None
-    if words.ngrams == (1, 1):
-        return words.stem(names)
-    parts = [name.split(" ") for name in names]
-    distinct = sorted({part for run in parts for part in run})
-    stem_of = dict(zip(distinct, words.stem(distinct), strict=True))
-    return [" ".join([stem_of[part] for part in run]) for run in parts]
+def _names(words: list[str], members: NDArray[np.int32]) -> list[str]:
+    """Names of columns: words with a blank between them."""
+    if members.shape[1] == 1:
+        return [words[i] for i in members[:, 0].tolist()]
+    return [" ".join([words[i] for i in run if i >= 0]) for run in members.tolist()]
+
+
+def _stemmed(counted: Counted, stem: Callable[[list[str]], list[str]]) -> Counted:
+    """The same with stems for words; columns that become the same are added up."""
+    # A rule of the caller may make words with blanks in them: each part has its stem.
+    parts = [word.split(" ") for word in counted.words]
+    plain = sorted({part for run in parts for part in run})
+    stem_of = dict(zip(plain, stem(plain), strict=True))
+    found = [" ".join([stem_of[part] for part in run]) for run in parts]
+    stems = sorted(set(found))
+    rank = {name: i for i, name in enumerate(stems)}
+    ranks = np.array([*(rank[name] for name in found), -1], np.int32)
+    members, number = distinct(ranks[counted.members])
+    rows = counted.rows._replace(indices=number[counted.rows.indices])
+    return Counted(_added_up(rows, len(members)), stems, members)
 
 
 def _added_up(rows: Rows, n_columns: int) -> Rows:
@@ -60,7 +67,7 @@ def _added_up(rows: Rows, n_columns: int) -> Rows:
     return Rows(matrix.indptr, matrix.indices, matrix.data)
 
 
-def _kept(rows: Rows, order: list[str], words: Words) -> NDArray[np.int64]:
+def _kept(rows: Rows, n_columns: int, words: Words) -> NDArray[np.int64]:
     """Numbers of the columns within the limits of frequency, ascending."""
     n_documents = len(rows.indptr) - 1
     low, high = (
@@ -72,50 +79,44 @@ def _kept(rows: Rows, order: list[str], words: Words) -> NDArray[np.int64]:
             f"max_df={words.max_df!r} means fewer documents than min_df={words.min_df!r}, of "
             f"{n_documents}; no word could stay. Raise the one or lower the other."
         )
-    within = np.bincount(rows.indices, minlength=len(order))
+    within = np.bincount(rows.indices, minlength=n_columns)
     kept = np.flatnonzero((within >= low) & (within <= high))
     if words.max_features is not None and len(kept) > words.max_features:
-        total = np.bincount(rows.indices, weights=rows.counts, minlength=len(order))
+        total = np.bincount(rows.indices, weights=rows.counts, minlength=n_columns)
         # Of equally frequent words the first of the alphabet stay.
         best = np.argsort(-total[kept], kind="stable")[: words.max_features]
         kept = np.sort(kept[best])
     if not len(kept):
-        found = f"; words stand in {within.min()} to {within.max()} of them" if order else ""
+        found = f"; words stand in {within.min()} to {within.max()} of them" if n_columns else ""
         raise IsothermError(
-            f"no word is left of {len(order)} in {n_documents} documents{found}. Give documents "
+            f"no word is left of {n_columns} in {n_documents} documents{found}. Give documents "
             "with words, fewer stop words, or wider limits (min_df, max_df, min_length)."
         )
     return kept
 
 
-def _fixed(rows: Rows, order: list[str], words: Words) -> Selected:
-    vocabulary = words.vocabulary or ()
-    place = {name: i for i, name in enumerate(vocabulary)}
-    target = np.array([place.get(name, -1) for name in order], np.int32)
-    unknown = target[rows.indices] < 0
-    kept = np.full(len(vocabulary), -1, np.int64)
-    kept[target[target >= 0]] = np.flatnonzero(target >= 0)
-    matrix = _columns(rows, kept, words.n_jobs, len(order))
-    lost = float(rows.counts[unknown].sum(dtype=np.float64))
-    n_unknown = int((target < 0).sum())
+def _fixed(counted: Counted, words: Words) -> Selected:
+    rows, vocabulary = counted.rows, words.vocabulary or ()
+    number = {name: i for i, name in enumerate(_names(counted.words, counted.members))}
+    kept = np.array([number.get(name, -1) for name in vocabulary], np.int64)
+    known = np.zeros(len(number), bool)
+    known[kept[kept >= 0]] = True
+    matrix = _columns(rows, kept, len(number), words.n_jobs)
+    lost = float(rows.counts[~known[rows.indices]].sum(dtype=np.float64))
+    n_unknown = int((~known).sum())
     return Selected(matrix, list(vocabulary), n_unknown, n_unknown, lost)
 
 
-def _columns(
-    rows: Rows, kept: NDArray[np.int64], n_jobs: int, n_before: int | None = None
-) -> sparse.csr_array:
+def _columns(rows: Rows, kept: NDArray[np.int64], n_columns: int, n_jobs: int) -> sparse.csr_array:
     """The chosen columns in the chosen order (-1: an empty one), sorted within rows."""
-    size = int(kept.max(initial=-1)) + 1 if n_before is None else n_before
-    size = max(size, int(rows.indices.max(initial=-1)) + 1)
-    target = np.full(size, -1, np.int32)
+    target = np.full(n_columns, -1, np.int32)
     there = kept >= 0
     target[kept[there]] = np.flatnonzero(there)
-    moved = target[rows.indices]
-    stays = moved >= 0
-    chosen = rows._replace(indices=moved)
+    chosen = rows._replace(indices=target[rows.indices])
+    stays = chosen.indices >= 0
     if not stays.all():
         before = np.concatenate([[0], np.cumsum(stays)])
-        chosen = Rows(before[rows.indptr], moved[stays], rows.counts[stays])
+        chosen = Rows(before[rows.indptr], chosen.indices[stays], rows.counts[stays])
     shape = (len(rows.indptr) - 1, len(kept))
     if chosen.counts.dtype == np.int32:
         sort_rows(chosen, n_jobs)

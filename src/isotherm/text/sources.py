@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -219,10 +218,10 @@ def _stream(
 ) -> Iterator[Document]:
     if kind == "folder":
         return readers.folder_documents(Path(source), encoding, problems)
-    if kind in ("items", "frame"):
-        items = tables.frame_records(source) if kind == "frame" else None
-        records = items or readers.item_records(source, problems)
-        return columns.documents(records, "item" if items is None else "frame", problems)
+    if kind == "items":
+        return readers.item_documents(source, problems, columns)
+    if kind == "frame":
+        return columns.documents(tables.frame_records(source), "frame", problems)
     path = Path(source)
     if kind == "parquet":
         found: Iterator[Record] = arrow.parquet_records(path)
@@ -238,7 +237,7 @@ def _stream(
             "trec": readers.trec_records,
         }[kind]
         found = read(path, encoding, problems)
-    return columns.documents(chain(found), str(path), problems)
+    return columns.documents(found, str(path), problems)
 
 
 def _checked_columns(given: Any) -> str | tuple[str, ...] | None:
