@@ -254,10 +254,11 @@ def main() -> None:
     common.print_machine(info)
     sizes, n_labels = tuple(options.sizes), tuple(options.labels)
     # One process to a core, each with one thread: fits this small gain nothing from more.
+    workers = available_threads()
     os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
     tasks = [(seed, sizes, n_labels) for seed in range(options.draws)]
     scores: list[Score] = []
-    with ProcessPoolExecutor(available_threads(), get_context("spawn")) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         for part in pool.map(score_draw, tasks):
             scores += part
             print(f"draw {part[0].seed + 1} of {options.draws}", flush=True)
