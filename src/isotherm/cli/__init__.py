@@ -1,0 +1,109 @@
+"""The command line: `isotherm VERB ...`, one verb for each thing that is done in one call.
+
+Results go to stdout. Progress goes to stderr and only to a terminal, notes and errors are single
+lines there. Exit status: 0 when all went well, 1 when the work failed, 2 when the command line is
+wrong, 130 after Ctrl-C. A verb is a module with one function that adds its arguments and one that
+does the work; imports wait until then, so that help is quick.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NamedTuple, Never
+
+import isotherm
+from isotherm.errors import IsothermError
+
+PAGE = "docs/command-line.md"
+
+
+class Verb(NamedTuple):
+    """Where a verb is done, and what it is for."""
+
+    module: str
+    about: str
+
+
+# In the order in which they are of use.
+VERBS = {
+    "count": Verb("count", "count the words of documents"),
+    "fit": Verb("fit", "find the topics of documents, or of their counts"),
+    "topics": Verb("topics", "show the topics of a run"),
+    "tree": Verb("tree", "show how the topics of a run came apart"),
+    "map": Verb("maps", "draw the documents of a run as a map"),
+    "search": Verb("search", "find documents by words and topics"),
+    "view": Verb("view", "look at a run in the browser"),
+    "info": Verb("info", "say what a file or folder is"),
+    "segment": Verb("segment", "segments of an image by texture"),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status of the given command line, by default that of this process."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _done(words)
+    except KeyboardInterrupt:
+        print("isotherm: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; what is left in the buffer has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (IsothermError, OSError, MemoryError) as error:
+        print(f"isotherm: error: {_reason(error)}", file=sys.stderr)
+        return 1
+
+
+def _done(words: list[str]) -> int:
+    from isotherm.cli import config, console
+
+    verb = words[0] if words else ""
+    if verb in ("-h", "--help"):
+        print(_help())
+        return 0
+    if verb == "--version":
+        print(f"isotherm {isotherm.__version__}")
+        return 0
+    if verb not in VERBS:
+        _refuse(verb)
+    module = import_module(f"isotherm.cli.{VERBS[verb].module}")
+    options = config.parsed(verb, module.add_arguments, words[1:])
+    with console.speaking(options):
+        status: int | None = module.run(options)
+        sys.stdout.flush()
+    return status or 0
+
+
+def _help() -> str:
+    about = (isotherm.__doc__ or "").partition("\n")[0]
+    width = max(map(len, VERBS))
+    verbs = "\n".join(f"  {name:<{width}}  {verb.about}" for name, verb in VERBS.items())
+    return (
+        f"usage: isotherm VERB ...\n\n{about}\n\nverbs:\n{verbs}\n\n"
+        "isotherm VERB --help says more of each; isotherm --version is the version.\n\n"
+        "for example:\n"
+        "  isotherm fit articles.jsonl\n"
+        '  isotherm search articles.run "price of oil"'
+    )
+
+
+def _refuse(verb: str) -> Never:
+    from isotherm.cli.nearest import meant
+
+    given = f"there is no verb {verb!r}{meant(verb, VERBS)}" if verb else "no verb was given"
+    print(
+        f"isotherm: error: {given}; give one of {', '.join(VERBS)} (isotherm --help)",
+        file=sys.stderr,
+    )
+    raise SystemExit(2)
+
+
+def _reason(error: BaseException) -> str:
+    """What went wrong, in one line."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__

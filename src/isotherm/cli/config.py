@@ -1,0 +1,116 @@
+"""Command lines and configuration files: one set of options; the command line wins."""
+
+from __future__ import annotations
+
+import argparse
+import tomllib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from isotherm.cli import VERBS
+from isotherm.cli.arguments import Parser, add_common
+from isotherm.cli.nearest import existing, meant
+from isotherm.errors import IsothermError
+
+# `fit` counts what is not counted yet.
+ALSO_READS = {"fit": ("count",)}
+NOT_IN_FILES = ("--config", "--help", "--resume", "--force")
+
+
+def parsed(
+    verb: str, add_arguments: Callable[[Parser], None], words: Sequence[str]
+) -> argparse.Namespace:
+    """The options of a verb: those of the command line, then those of the file, then defaults.
+
+    `options.given` are the names of those that were given at all, `options.typed` of those on the
+    command line.
+    """
+    parser = _parser(verb, add_arguments)
+    file, n_typed = _config_of(words), len(words)
+    if file is not None:
+        parser.also = f" (on the command line or in {file})"
+        words = [*_file_words(parser, verb, file), *words]
+    found = parser.parse_args(words)
+    in_file = words[: len(words) - n_typed]
+    found.typed = _given(parser, found, words[len(in_file) :])
+    found.given = found.typed | _given(parser, found, in_file)
+    return found
+
+
+def _given(parser: Parser, found: argparse.Namespace, words: Sequence[str]) -> frozenset[str]:
+    """Names of the options among some words."""
+    # An option that is there already keeps its value: what still has the mark was not given.
+    mark = object()
+    marked = argparse.Namespace(**dict.fromkeys(vars(found), mark))
+    for action in parser._actions:
+        action.required = False
+    parser.parse_known_args(words, marked)
+    return frozenset(name for name, value in vars(marked).items() if value is not mark)
+
+
+def _parser(verb: str, add_arguments: Callable[[Parser], None]) -> Parser:
+    parser = Parser(verb, f"{VERBS[verb].about}.")
+    add_arguments(parser)
+    add_common(parser)
+    return parser
+
+
+def _config_of(words: Sequence[str]) -> Path | None:
+    """The file that a command line names; looked for first, since it may hold what is required."""
+    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    first.add_argument("--config", type=Path)
+    try:
+        file: Path | None = first.parse_known_args(words)[0].config
+    except argparse.ArgumentError:
+        return None  # the parser of the verb will say what is wrong
+    return file
+
+
+def _file_words(parser: Parser, verb: str, path: Path) -> list[str]:
+    """The options of a file as words of a command line."""
+    tables = _tables(path)
+    words: list[str] = []
+    names = {name[2:]: name for name in parser.names if name not in NOT_IN_FILES}
+    for table in (*ALSO_READS.get(verb, ()), verb):
+        for key, value in tables.get(table, {}).items():
+            name = names.get(key.replace("_", "-"))
+            if name is not None:
+                words += _as_words(parser, name, value, f"{key} in [{table}] of {path}")
+            elif table == verb:
+                raise IsothermError(
+                    f"[{table}] of {path} has {key!r}, which is no option of isotherm {verb}"
+                    f"{meant(key.replace('_', '-'), names)}; correct or remove it"
+                )
+    return words
+
+
+def _tables(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        content = tomllib.loads(existing(path, "a TOML file").read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise IsothermError(f"{path} is no valid TOML: {error}; correct it") from error
+    for name, table in content.items():
+        if name not in VERBS or not isinstance(table, dict):
+            raise IsothermError(
+                f"{path} has {name!r}, which is no table of a verb{meant(name, VERBS)}; tables "
+                f"are {', '.join(f'[{verb}]' for verb in VERBS)}"
+            )
+    return content
+
+
+def _as_words(parser: Parser, name: str, value: Any, where: str) -> list[str]:
+    flag = name in parser.flags
+    if flag != isinstance(value, bool):
+        allowed = "true or false" if flag else "a number or text"
+        raise IsothermError(f"{where} is {value!r}; give {allowed}")
+    if flag:
+        opposite = f"--no-{name[2:]}"
+        if value:
+            return [name]
+        return [opposite] if opposite in parser.names else []
+    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+        return [f"{name}={','.join(value)}"]
+    if not isinstance(value, str | int | float):
+        raise IsothermError(f"{where} is {value!r}; give a number or text")
+    return [f"{name}={value}"]

@@ -1,0 +1,91 @@
+"""What is said, and where: results on stdout; progress, notes and errors on stderr."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def speaking(options: argparse.Namespace) -> Iterator[None]:
+    """Warnings as notes of one line on stderr; with --verbose the log as well."""
+    log = logging.getLogger("isotherm")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("isotherm: %(message)s"))
+    level = log.level
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = _show
+        # What is logged as a warning comes without --verbose, too.
+        handler.setLevel(logging.INFO if options.verbose else logging.WARNING)
+        log.addHandler(handler)
+        if options.verbose:
+            log.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            log.removeHandler(handler)
+            log.setLevel(level)
+
+
+def _show(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
+    note(str(message))
+
+
+def note(text: str) -> None:
+    """Something to know, in one line on stderr."""
+    print(f"isotherm: note: {' '.join(text.split())}", file=sys.stderr)
+
+
+def tell(options: argparse.Namespace, summary: Any, text: str) -> None:
+    """The outcome on stdout: as JSON where that was asked for, else as text."""
+    print(json.dumps(summary, ensure_ascii=False) if options.json else text)
+
+
+def quiet(options: argparse.Namespace) -> bool | None:
+    """`verbose` of estimators: a line of progress on terminals, unless the log is shown there."""
+    return False if options.verbose else None
+
+
+def counter(what: str) -> Callable[[int], None] | None:
+    """Function that shows how many are done, where somebody is watching."""
+    if not sys.stderr.isatty():
+        return None
+    begin = time.monotonic()
+
+    def show(done: int) -> None:
+        if time.monotonic() - begin > 1.0:
+            sys.stderr.write(f"\r{what} {done:,}")
+            sys.stderr.flush()
+
+    return show
+
+
+def table(rows: list[tuple[str, str]]) -> str:
+    """Lines of a name and a value, the values below each other."""
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
+
+
+def plural(number: float, noun: str) -> str:
+    """A number with its noun: "1 word", "2,000 words"."""
+    return f"{number:,.0f} {noun}" + ("" if number == 1 else "s")
+
+
+def seconds(begin: float) -> float:
+    """Seconds since a reading of time.perf_counter, to the millisecond."""
+    return round(time.perf_counter() - begin, 3)

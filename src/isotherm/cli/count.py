@@ -1,0 +1,94 @@
+"""`isotherm count`: the words of documents, as a file of counts."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isotherm.cli import console, documents
+from isotherm.cli.arguments import Parser, add_force, given
+from isotherm.cli.counting import COUNTING, add_counting, counted
+from isotherm.cli.nearest import existing, writable
+from isotherm.errors import IsothermError
+
+if TYPE_CHECKING:
+    from isotherm.text.ingest import Ingestion
+
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+ENDING = ".counts"
+
+
+def add_arguments(parser: Parser) -> None:
+    """The options of the verb."""
+    parser.example(
+        "isotherm count articles.jsonl -o articles.counts --min-df 5",
+        "isotherm count folder-of-texts --stop-words none --stem english",
+    )
+    parser.add_argument("source", type=Path, metavar="SOURCE", help="file or folder of documents")
+    parser.add_argument(
+        *("-o", "--out"), type=Path, metavar="FILE", help="counts to write (SOURCE's name.counts)"
+    )
+    add_force(parser)
+    add_counting(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Count, and write the counts."""
+    begin = time.perf_counter()
+    source = existing(options.source, "a file or folder of documents")
+    out = writable(options.out or Path(stem(source) + ENDING), force=options.force)
+    found = counted(source, options)
+    check_words(found, source)
+    settings = given(options, COUNTING)
+    # The documents first: whoever sees the counts has them, too.
+    documents.write(documents.beside(out), documents.of_ingestion(found, settings))
+    found.counts.save(out)
+    counts = found.counts
+    summary = {
+        "counts": str(out),
+        "source": str(source),
+        "format": found.format,
+        "text_column": found.text_column,
+        "documents": found.n_documents,
+        "empty": found.n_empty,
+        "words": counts.n_columns,
+        "tokens": counts.total,
+        "dropped_words": found.n_dropped_words,
+        "problems": [str(problem) for problem in found.problems],
+        "n_problems": found.n_problems,
+        "seconds": console.seconds(begin),
+    }
+    console.tell(options, summary, f"{out}: {said(found)}\n\nnext: isotherm fit {out}")
+
+
+def said(found: Ingestion) -> str:
+    """What was counted, in a line."""
+    parts = [
+        console.plural(found.n_documents, "document"),
+        console.plural(found.counts.n_columns, "word"),
+        console.plural(found.counts.total, "token"),
+    ]
+    if found.n_empty:
+        parts.append(f"{found.n_empty:,} documents without any word")
+    if found.n_problems:
+        parts.append(console.plural(found.n_problems, "problem"))
+    return ", ".join(parts)
+
+
+def check_words(found: Ingestion, source: Path) -> None:
+    """Refuse a collection without words: nothing could be done with it."""
+    if not found.counts.total:
+        raise IsothermError(
+            f"{source} has {console.plural(found.n_documents, 'document')}, but no word is left "
+            "to count; check --text-column, --stop-words, --min-df and --max-df"
+        )
+
+
+def stem(source: Path) -> str:
+    """Name of a source without its ending: "text" of text.jsonl.gz."""
+    path = Path(source.resolve().name)
+    if path.suffix.lower() in COMPRESSED:
+        path = path.with_suffix("")
+    return path.name if source.is_dir() and path.suffix != ".run" else path.stem

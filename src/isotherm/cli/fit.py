@@ -1,0 +1,260 @@
+"""`isotherm fit`: the topics of documents, kept in a run."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isotherm.cli import console, counting, documents, models, runs
+from isotherm.cli.arguments import (
+    Parser,
+    add_force,
+    at_least,
+    given,
+    not_negative,
+    number_or_auto,
+)
+from isotherm.cli.count import check_words, said, stem
+from isotherm.cli.nearest import existing
+from isotherm.cli.runs import Run
+from isotherm.cli.topics import lines, topics_of
+from isotherm.errors import IsothermError
+
+if TYPE_CHECKING:
+    from isotherm.cli.documents import Documents
+    from isotherm.data.counts import Counts
+
+# What decides the result, besides counting.
+FITTING = ("model", "topics", "max_topics", "clusters", "seed", "labels")
+
+
+def add_arguments(parser: Parser) -> None:
+    """The options of the verb."""
+    parser.example(
+        "isotherm fit articles.jsonl --min-df 5",
+        "isotherm fit articles.counts --topics 20 --seed 1 -o twenty.run",
+        "isotherm fit articles.counts --resume",
+    )
+    add = parser.add_argument
+    add("source", type=Path, metavar="SOURCE", help="documents, a file of counts, or a run")
+    add(*("-o", "--out"), type=Path, metavar="RUN", help="folder to write (SOURCE's name.run)")
+    add(
+        "--model",
+        choices=tuple(models.KINDS),
+        default="aspect",
+        metavar="NAME",
+        help=f"{', '.join(models.KINDS)} (%(default)s)",
+    )
+    add("--topics", type=number_or_auto, metavar="N", help="number of topics, or auto")
+    add(
+        "--max-topics",
+        type=at_least(1),
+        default=40,
+        metavar="N",
+        help="most of auto (%(default)s)",
+    )
+    add("--clusters", type=at_least(1), metavar="N", help="of documents (pcp, ttmm) or words")
+    add("--labels", metavar="FIELD", help="field with labels, for maps and reports")
+    add("--seed", type=at_least(0), default=0, help="of random numbers (%(default)s)")
+    add("--resume", action="store_true", help="go on with a fit that was interrupted or killed")
+    add(
+        "--checkpoint-every",
+        type=not_negative,
+        default=30.0,
+        metavar="S",
+        help="seconds between checkpoints (%(default)g)",
+    )
+    add_force(parser)
+    counting.add_counting(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Count if need be, fit, and keep the run; 130 if the fit was interrupted."""
+    begin = time.perf_counter()
+    final = options.out or Path(stem(options.source) + runs.ENDING)
+    found = _to_resume(options, final) if options.resume else None
+    if found is not None and found.finished and not found.checkpoint.exists():
+        console.note(f"{final} is done; there is nothing to go on with")
+        _tell(options, found, begin)
+        return 0
+    if found is None:
+        found = _begun(options, final)
+    found = _fitted(options, found, final)
+    _tell(options, found, begin)
+    if found.about["interrupted"]:
+        console.note(f"interrupted; {final} has the best model so far, and --resume goes on")
+        return 130
+    return 0
+
+
+# Where a fit begins -------------------------------------------------------------------------------
+
+
+def _begun(options: argparse.Namespace, final: Path) -> Run:
+    """A new run, with counts and documents."""
+    source = existing(options.source, "documents or counts")
+    settings = given(options, (*FITTING, *counting.COUNTING))
+    models.check(settings)
+    work = runs.unfinished(final)
+    if not final.parent.is_dir():
+        raise IsothermError(f"there is no folder {final.parent} to write {final.name} to; make it")
+    if final.exists() and not options.force:
+        raise IsothermError(
+            f"{final} is there already; give another name with -o, or --force to replace it"
+        )
+    if (work / runs.ABOUT).exists() and not options.force:
+        raise IsothermError(
+            f"a fit of {runs.read(work).about['source']} was left unfinished in {work}; go on with "
+            "it by --resume, or give --force to begin anew"
+        )
+    counts, docs, known = _read(options, source)
+    settings.update(known)
+    docs.labels(options.labels)
+    shutil.rmtree(work, ignore_errors=True)
+    try:
+        return runs.begun(final, source, settings, counts, docs)
+    except BaseException:
+        shutil.rmtree(work, ignore_errors=True)
+        raise
+
+
+def _read(options: argparse.Namespace, source: Path) -> tuple[Counts, Documents, dict[str, Any]]:
+    """Counts and documents of a run, of a file of counts, or of what is yet to be counted.
+
+    Last come the settings by which they were counted, as far as they are known.
+    """
+    if (source / runs.ABOUT).is_file():
+        other = runs.opened(source)
+        return other.counts, other.documents, _counting(other.settings)
+    if is_archive(source):
+        return _read_counts(options, source)
+    found = counting.counted(source, options)
+    check_words(found, source)
+    if not options.json:
+        print(f"{source}: {said(found)}", flush=True)
+    docs = documents.of_ingestion(found, given(options, counting.COUNTING))
+    return found.counts, docs, {}
+
+
+def _read_counts(
+    options: argparse.Namespace, source: Path
+) -> tuple[Counts, Documents, dict[str, Any]]:
+    from isotherm.data.counts import Counts
+
+    vain = sorted(options.typed.intersection(counting.COUNTING))
+    if vain:
+        raise IsothermError(
+            f"{source} is counted already, so --{vain[0].replace('_', '-')} comes too late; leave "
+            "it out, or count again with isotherm count"
+        )
+    counts = Counts.load(source)
+    docs = documents.read(documents.beside(source), counts)
+    return counts, docs, docs.counting or {}
+
+
+def _counting(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings of counting among those of a run."""
+    return {name: settings[name] for name in counting.COUNTING}
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a file is of the kind that isotherm writes."""
+    import zipfile
+
+    if not path.is_file() or not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as file:
+        return "meta.json" in file.namelist()
+
+
+def _to_resume(options: argparse.Namespace, final: Path) -> Run | None:
+    """The run to go on with; None if there is none, and the fit begins."""
+    work = runs.unfinished(final)
+    if (work / runs.ABOUT).is_file():
+        found = runs.read(work)
+    elif (final / runs.ABOUT).is_file():
+        found = runs.read(final)
+    else:
+        return None
+    asked = runs.plain(given(options, (*FITTING, *counting.COUNTING)))
+    differ = [
+        f"--{name.replace('_', '-')} (was {found.settings[name]})"
+        for name in asked
+        if name in options.given and asked[name] != found.settings[name]
+    ]
+    if Path(found.about["source"]).resolve() != options.source.resolve():
+        differ.insert(0, f"SOURCE (was {found.about['source']})")
+    if differ:
+        raise IsothermError(
+            f"{found.folder} is of another fit: what differs is {', '.join(differ)}; give the "
+            "same, leave options out to take those of before, or give another name with -o"
+        )
+    if found.folder == final and found.checkpoint.exists():
+        final.rename(work)
+        found = Run(work, found.about)
+    return found
+
+
+# The fit ------------------------------------------------------------------------------------------
+
+
+def _fitted(options: argparse.Namespace, run: Run, final: Path) -> Run:
+    from isotherm.anneal.trace import Outcome
+    from isotherm.io.checkpoint import checkpointing
+
+    begin = time.perf_counter()
+    model = models.made(run.settings, options, console.quiet(options))
+    try:
+        with warnings.catch_warnings():
+            # What these say is said at the end, in the words of this command.
+            warnings.filterwarnings("ignore", message="(fit was )?interrupted")
+            with checkpointing(run.checkpoint, every=options.checkpoint_every):
+                model.fit(run.counts)
+                interrupted = model.outcome_ == Outcome.INTERRUPTED.value
+                model.save(run.folder / runs.MODEL)
+    except KeyboardInterrupt:
+        if run.checkpoint.exists():
+            console.note(f"{run.folder} has what was done; --resume goes on with it")
+        else:
+            shutil.rmtree(run.folder)
+        raise
+    except IsothermError:
+        if not options.resume:
+            shutil.rmtree(run.folder)
+        raise
+    run = run.tell(
+        {
+            "interrupted": interrupted,
+            "topics": len(model.weights_),
+            "fit_seconds": console.seconds(begin),
+        }
+    )
+    return runs.done(run, final)
+
+
+def _tell(options: argparse.Namespace, run: Run, begin: float) -> None:
+    model = run.model
+    topics = topics_of(model, 8, "probability")
+    summary = {
+        "run": str(run.folder),
+        "model": type(model).__name__,
+        **{name: run.about[name] for name in ("source", "documents", "words", "tokens")},
+        "temperature": model.temperature_,
+        "interrupted": run.about["interrupted"],
+        "topics": topics,
+        "seconds": console.seconds(begin),
+    }
+    head = (
+        f"{run.folder}: {console.plural(len(topics), 'topic')} of "
+        f"{console.plural(run.counts.n_rows, 'document')} ({type(model).__name__}, "
+        f"{summary['seconds']:.1f} s)"
+    )
+    after = [f"isotherm topics {run.folder}", f"isotherm view {run.folder}"]
+    if type(model).__name__ == "AspectModel":
+        after.insert(1, f'isotherm search {run.folder} "some words"')
+    hints = "\n".join(f"next: {line}" for line in after)
+    console.tell(options, summary, f"{head}\n{lines(topics)}\n\n{hints}")

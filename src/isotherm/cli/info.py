@@ -1,0 +1,138 @@
+"""`isotherm info`: what a file or folder is."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from isotherm.cli import console, counting, runs
+from isotherm.cli.arguments import Parser
+from isotherm.cli.fit import is_archive
+from isotherm.cli.nearest import existing
+
+
+def add_arguments(parser: Parser) -> None:
+    """The options of the verb."""
+    parser.example("isotherm info articles.run", "isotherm info articles.jsonl")
+    parser.add_argument(
+        "file", type=Path, metavar="FILE", help="a run, a file of isotherm, or documents"
+    )
+    parser.add_argument("--format", choices=counting.FORMATS, metavar="NAME", help="of documents")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Say what it is."""
+    path = existing(options.file, "a run, a file of isotherm, or documents")
+    if (path / runs.ABOUT).is_file():
+        summary = _run(path)
+    elif is_archive(path):
+        summary = _archive(path)
+    else:
+        summary = _source(path, options.format)
+    rows = [(name.replace("_", " "), _shown(value)) for name, value in summary.items()]
+    console.tell(options, summary, console.table(rows))
+
+
+def _run(path: Path) -> dict[str, Any]:
+    found = runs.read(path)
+    parts = [path / name for name in (runs.COUNTS, runs.MODEL, runs.CHECKPOINT)]
+    checked = {part.name: _archive(part)["checksums"] for part in parts if part.exists()}
+    state = "done" if found.finished else "not done; isotherm fit --resume goes on"
+    if found.about.get("interrupted"):
+        state = "interrupted; isotherm fit --resume goes on"
+    about = {key: value for key, value in found.about.items() if key not in ("format", "settings")}
+    return {
+        "file": str(path),
+        "kind": "run",
+        "state": state,
+        **about,
+        "files": checked,
+        "settings": found.settings,
+    }
+
+
+def _archive(path: Path) -> dict[str, Any]:
+    """What a file of isotherm holds; reading it compares all checksums."""
+    from isotherm.io import archive
+
+    found = archive.read(path)
+    with zipfile.ZipFile(path) as file:
+        meta = json.loads(file.read(archive.META))
+    summary = {
+        "file": str(path),
+        "kind": found.kind,
+        "version": meta["version"],
+        "library": meta["library"],
+        "created": meta["created"],
+        "bytes": path.stat().st_size,
+        "arrays": len(found.arrays),
+        "checksums": "ok",
+    }
+    if found.kind != "checkpoint":
+        from isotherm.io.store import load
+
+        summary["holds"] = " ".join(repr(load(path)).split())
+    return summary
+
+
+def _source(path: Path, format: str | None) -> dict[str, Any]:
+    """What documents, or a table that is counted already, hold."""
+    from isotherm.text.sources import BAGS, format_of, read_documents
+
+    kind = format_of(path, format)
+    if kind in BAGS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            found = counting.count(path, dict(PLAIN), format=format)
+        return {
+            "file": str(path),
+            "kind": "counts in another format",
+            "format": kind,
+            "documents": found.n_documents,
+            "words": found.counts.n_columns,
+            "tokens": found.counts.total,
+            "problems": found.n_problems,
+        }
+    documents = read_documents(path, format=format)
+    characters, number = 0, 0
+    fields: dict[str, None] = {}
+    for document in documents:
+        number += 1
+        characters += len(document.text)
+        fields.update(dict.fromkeys(document.fields))
+    counting.note_problems(documents.problems, documents.noted.total)
+    return {
+        "file": str(path),
+        "kind": "documents",
+        "format": kind,
+        "documents": number,
+        "characters": characters,
+        "text_column": documents.text_column,
+        "id_column": documents.id_column,
+        "fields": list(fields),
+        "problems": documents.noted.total,
+    }
+
+
+PLAIN = {
+    "lowercase": True,
+    "min_length": 2,
+    "token_pattern": None,
+    "stop_words": None,
+    "ngrams": (1, 1),
+    "stem": None,
+}
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {one}" for key, one in value.items() if one is not None)
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "none"}[value]
+    return f"{value:,.15g}" if isinstance(value, int | float) else str(value)

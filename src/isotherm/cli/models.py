@@ -1,0 +1,66 @@
+"""Models by the names that they have on the command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from isotherm.errors import IsothermError
+
+# Where the number of topics cannot be found, and none is given.
+N_TOPICS = 20
+
+
+class Kind(NamedTuple):
+    """Class of a model, whether it finds its number of topics, and what `clusters` is to it."""
+
+    home: str
+    name: str
+    grows: bool = False
+    clusters: str | None = None
+
+
+KINDS = {
+    "aspect": Kind("aspect", "AspectModel", grows=True),
+    "clusters": Kind("cluster", "OneSidedClustering", grows=True),
+    "document": Kind("document", "DocumentMixture", grows=True),
+    "hierarchy": Kind("hierarchy", "HierarchicalClustering", grows=True),
+    "two-sided": Kind("two_sided", "TwoSidedClustering", clusters="n_column_components"),
+    "pcp": Kind("pcp", "PCP", clusters="n_clusters"),
+    "ttmm": Kind("ttmm", "TTMM", clusters="n_clusters"),
+    "dtm": Kind("manifold", "DTM"),
+    "lap-plsi": Kind("manifold", "LapPLSI"),
+    "ltm": Kind("manifold", "LTM"),
+}
+
+
+def check(settings: Mapping[str, Any]) -> None:
+    """Refuse what a model has not, before any work."""
+    name = settings["model"]
+    kind = KINDS[name]
+    if settings["topics"] == "auto" and not kind.grows:
+        can = ", ".join(one for one, other in KINDS.items() if other.grows)
+        raise IsothermError(
+            f"--topics auto with --model {name}: the number can be found for {can}; give a number"
+        )
+    if settings["clusters"] is not None and kind.clusters is None:
+        can = ", ".join(one for one, other in KINDS.items() if other.clusters)
+        raise IsothermError(
+            f"--clusters with --model {name}: it is for {can}; leave it out, or give --topics"
+        )
+
+
+def made(settings: Mapping[str, Any], options: argparse.Namespace, verbose: bool | None) -> Any:
+    """The estimator that the settings ask for, not fitted."""
+    kind = KINDS[settings["model"]]
+    chosen: dict[str, Any] = {"n_components": settings["topics"]}
+    if chosen["n_components"] is None:
+        chosen["n_components"] = "auto" if kind.grows else N_TOPICS
+    if kind.grows:
+        chosen["max_components"] = settings["max_topics"]
+    if settings["clusters"] is not None and kind.clusters is not None:
+        chosen[kind.clusters] = settings["clusters"]
+    estimator = getattr(import_module(f"isotherm.estimators.{kind.home}"), kind.name)
+    return estimator(**chosen, random_state=settings["seed"], n_jobs=options.jobs, verbose=verbose)

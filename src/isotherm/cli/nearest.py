@@ -1,0 +1,58 @@
+"""What was meant: the known name that is nearest to one that is not known."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from isotherm.errors import IsothermError
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like the given one, None if none is alike."""
+    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return found[0] if found else None
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """A question to put into a message, empty where no known name is alike."""
+    found = nearest(name, known)
+    return "" if found is None else f" (did you mean {found!r}?)"
+
+
+def existing(path: Path, what: str) -> Path:
+    """The path, if something is there; or an error that names what is nearest to it.
+
+    Parameters
+    ----------
+    path : Path
+    what : str
+        What it should be, for the message: "a run", "a file of queries".
+    """
+    if path.exists():
+        return path
+    folder = path.parent
+    if not folder.is_dir():
+        raise IsothermError(
+            f"there is no {path}: the folder {folder} is missing; give the path of {what}"
+        )
+    found = nearest(path.name, os.listdir(folder))
+    near = "" if found is None else f"; the nearest name there is {folder / found}"
+    raise IsothermError(f"there is no file or folder {path}{near}; give the path of {what}")
+
+
+def writable(path: Path, *, force: bool, endings: tuple[str, ...] = ()) -> Path:
+    """The path, if a file may be written there; asked before any work is done."""
+    if endings and path.suffix.lower() not in endings:
+        raise IsothermError(
+            f"{path} ends in {path.suffix!r}; give a name that ends in {', '.join(endings)}"
+        )
+    if not path.parent.is_dir():
+        raise IsothermError(f"there is no folder {path.parent} to write {path.name} to; make it")
+    if path.is_dir():
+        raise IsothermError(f"{path} is a folder; give the name of a file")
+    if path.exists() and not force:
+        raise IsothermError(f"{path} is there already; give another name, or --force to replace it")
+    return path

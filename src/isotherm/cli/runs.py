@@ -1,0 +1,185 @@
+"""Runs: what a fit leaves behind, in a folder.
+
+`model.iso`, `counts.iso`, `documents.jsonl.gz` and `run.json`, which says how they came to be.
+A fit that is not done yet has its folder under another name; the folder gets its own in one step.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import shutil
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import isotherm
+from isotherm.cli import documents
+from isotherm.cli.documents import Documents
+from isotherm.cli.nearest import existing
+from isotherm.errors import IsothermError
+from isotherm.files import replacing
+
+if TYPE_CHECKING:
+    from isotherm.data.counts import Counts
+
+FORMAT, VERSION = "isotherm run", 1
+ENDING, UNFINISHED = ".run", ".unfinished"
+ABOUT, MODEL, COUNTS = "run.json", "model.iso", "counts.iso"
+DOCUMENTS, CHECKPOINT = "documents.jsonl.gz", "fit.checkpoint"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A folder with a fit; its parts are read when they are asked for.
+
+    Attributes
+    ----------
+    folder : Path
+    about : dict
+        What `run.json` says: source, settings, outcome.
+    """
+
+    folder: Path
+    about: dict[str, Any]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Settings of counting and of the fit, by name."""
+        found: dict[str, Any] = self.about["settings"]
+        return found
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is a model."""
+        return (self.folder / MODEL).is_file()
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where a fit that is not done is to go on from."""
+        return self.folder / CHECKPOINT
+
+    @cached_property
+    def model(self) -> Any:
+        """The fitted estimator."""
+        from isotherm.io.store import load
+
+        return load(self.folder / MODEL)
+
+    @cached_property
+    def counts(self) -> Counts:
+        """What it was fitted to."""
+        from isotherm.data.counts import Counts
+
+        return Counts.load(self.folder / COUNTS)
+
+    @cached_property
+    def words(self) -> list[str]:
+        """Names of the columns, or their numbers."""
+        names = self.counts.column_names
+        return [str(name) for name in (range(self.counts.n_columns) if names is None else names)]
+
+    @cached_property
+    def documents(self) -> Documents:
+        """Names, titles and texts of the rows."""
+        return documents.read(self.folder / DOCUMENTS, self.counts)
+
+    @property
+    def labels(self) -> list[Any] | None:
+        """Labels of the rows, if the fit was told which field has them."""
+        return self.documents.labels(self.settings["labels"])
+
+    def tell(self, more: dict[str, Any]) -> Run:
+        """The run with more to say of it, also in its file."""
+        about = {**self.about, **more}
+        _write(self.folder, about)
+        return Run(self.folder, about)
+
+
+def opened(path: Path) -> Run:
+    """The run in a folder, if it is one that is done."""
+    existing(path, "a run, which isotherm fit writes")
+    if not (path / ABOUT).is_file():
+        raise IsothermError(
+            f"{path} is no run; give the folder that isotherm fit wrote ({path.stem}{ENDING}, "
+            f"for instance), or make it by isotherm fit {path}"
+        )
+    run = read(path)
+    if not run.finished:
+        raise IsothermError(
+            f"the fit in {path} is not done; isotherm fit {run.about['source']} --resume goes on"
+        )
+    return run
+
+
+def read(folder: Path) -> Run:
+    """The run in a folder, done or not."""
+    path = folder / ABOUT
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+        if about["format"] != FORMAT or not isinstance(about["settings"], dict):
+            raise ValueError("it does not say that this is a run")
+        version = int(about["version"])
+    except (ValueError, LookupError, TypeError) as error:
+        raise IsothermError(f"{path} is damaged ({error}); fit again") from error
+    if version > VERSION:
+        raise IsothermError(
+            f"{folder} is a run of version {version}, and this isotherm reads up to {VERSION}; "
+            "install a newer one"
+        )
+    return Run(folder, about)
+
+
+# Making them --------------------------------------------------------------------------------------
+
+
+def begun(
+    final: Path, source: Path, settings: dict[str, Any], counts: Counts, docs: Documents
+) -> Run:
+    """A run with everything but its model, under its unfinished name."""
+    folder = unfinished(final)
+    folder.mkdir()
+    counts.save(folder / COUNTS)
+    documents.write(folder / DOCUMENTS, docs)
+    about = {
+        "format": FORMAT,
+        "version": VERSION,
+        "library": f"isotherm {isotherm.__version__}",
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "source": str(source),
+        "documents": counts.n_rows,
+        "words": counts.n_columns,
+        "tokens": counts.total,
+        "settings": plain(settings),
+    }
+    # Last: a folder without it was left before the fit began.
+    _write(folder, about)
+    return Run(folder, about)
+
+
+def done(run: Run, final: Path) -> Run:
+    """The run under its own name; an older one of that name goes."""
+    old = final.with_name(final.name + ".old")
+    shutil.rmtree(old, ignore_errors=True)
+    if final.exists():
+        final.rename(old)
+    run.folder.rename(final)
+    shutil.rmtree(old, ignore_errors=True)
+    return Run(final, run.about)
+
+
+def unfinished(final: Path) -> Path:
+    """Name of the folder of a run that is not done."""
+    return final.with_name(final.name + UNFINISHED)
+
+
+def plain(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings as they come back from a file."""
+    found: dict[str, Any] = json.loads(json.dumps(settings, default=str))
+    return found
+
+
+def _write(folder: Path, about: dict[str, Any]) -> None:
+    with replacing(folder / ABOUT) as unfinished_file:
+        unfinished_file.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,111 @@
+"""`isotherm search`: documents of a run by words and topics."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from isotherm.cli import console, runs
+from isotherm.cli.arguments import Parser, add_run, at_least, share
+from isotherm.cli.words import asked
+from isotherm.errors import IsothermError
+
+if TYPE_CHECKING:
+    from isotherm.cli.documents import Documents
+    from isotherm.retrieval.index import SearchIndex
+    from isotherm.retrieval.results import Hit
+
+
+def add_arguments(parser: Parser) -> None:
+    """The options of the verb."""
+    parser.example('isotherm search articles.run "price of oil"')
+    add_run(parser)
+    parser.add_argument("query", nargs="+", metavar="WORDS", help="what to look for")
+    parser.add_argument(
+        *("-n", "--number"), type=at_least(1), default=10, help="most documents (%(default)s)"
+    )
+    add_scoring(parser)
+
+
+def add_scoring(parser: Parser) -> None:
+    """How documents are scored."""
+    parser.add_argument(
+        "--weights",
+        choices=("tfidf", "tf", "bm25"),
+        default="tfidf",
+        help="of words (%(default)s)",
+    )
+    parser.add_argument(
+        "--interpolation",
+        type=share,
+        default=0.5,
+        metavar="L",
+        help="share of the topics in the score, 0 to 1 (%(default)s)",
+    )
+
+
+def index_of(found: runs.Run, options: argparse.Namespace) -> SearchIndex:
+    """Index of the documents of a run."""
+    from isotherm.retrieval.index import SearchIndex
+
+    if type(found.model).__name__ != "AspectModel":
+        raise IsothermError(
+            f"{found.folder} holds {type(found.model).__name__}, and a search needs the topics of "
+            f"the aspect model; make them by isotherm fit {found.folder} -o other.run"
+        )
+    return SearchIndex.of(
+        found.model, found.counts, weights=options.weights, interpolation=options.interpolation
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Search, and show what was found."""
+    found = runs.opened(options.run)
+    index = index_of(found, options)
+    query = asked(" ".join(options.query), found.settings, found.words)
+    if query.unknown:
+        console.note(f"no document has {', '.join(query.unknown)}")
+    if not query.known:
+        raise IsothermError(
+            f"no word of the query {' '.join(options.query)!r} is in the documents; give words "
+            "that isotherm topics shows, for instance"
+        )
+    hits = index.query(query.known, options.number).hits
+    docs = found.documents
+    summary = {
+        "query": query.known,
+        "unknown": query.unknown,
+        "documents": [_entry(rank, hit, docs) for rank, hit in enumerate(hits, 1)],
+    }
+    blocks = [_block(rank, hit, docs) for rank, hit in enumerate(hits, 1)]
+    console.tell(options, summary, "\n".join(blocks) or "nothing was found")
+
+
+def _entry(rank: int, hit: Hit, docs: Documents) -> dict[str, Any]:
+    return {
+        "rank": rank,
+        "id": hit.name,
+        "title": docs.titles[hit.document],
+        "score": hit.score,
+        "words": {one.word: one.amount for one in hit.words},
+        "through_topics": hit.through_topics,
+        "topics": [
+            {"topic": one.topic, "amount": one.amount, "words": list(one.words)}
+            for one in hit.topics
+        ],
+    }
+
+
+def _block(rank: int, hit: Hit, docs: Documents) -> str:
+    title = docs.titles[hit.document]
+    name = hit.name if title == hit.name else f"{hit.name}  {title}"
+    parts = [f"{one.word} {one.amount:.2f}" for one in hit.words]
+    parts.append(f"by topics {hit.through_topics:.2f}")
+    lines = [f"{rank:3d}. {hit.score:.3f}  {name}", f"       {', '.join(parts)}"]
+    # The topics that matter; a document has a little of many.
+    lines += [
+        f"       topic {one.topic}: {' '.join(one.words)}"
+        for one in hit.topics
+        if one.amount >= 0.1
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,72 @@
+"""`isotherm segment`: segments of an image by texture, as a tinted picture."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isotherm.cli import console
+from isotherm.cli.arguments import Parser, at_least, not_negative
+
+if TYPE_CHECKING:
+    from isotherm.anneal.callbacks import Callback
+
+
+def add_arguments(parser: Parser) -> None:
+    """The options of the verb."""
+    parser.example("isotherm segment photo.png -n 16 -o out.png")
+    parser.add_argument("image", type=Path, metavar="IMAGE", help="picture to segment")
+    parser.add_argument(
+        *("-n", "--segments"), type=at_least(2), required=True, help="number of segments"
+    )
+    parser.add_argument(
+        *("-o", "--out"), type=Path, required=True, help="picture to write (PNG, JPEG, TIFF)"
+    )
+    parser.add_argument("--seed", type=at_least(0), default=0, help="%(default)s by default")
+    parser.add_argument(
+        "--step", type=at_least(1), default=8, help="pixels from site to site (%(default)s)"
+    )
+    parser.add_argument(
+        "--smoothing", type=not_negative, default=8.0, help="how smooth segments are (%(default)s)"
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Segment the image and write the picture."""
+    from isotherm.images.files import check_target
+    from isotherm.images.segment import segment
+
+    begin = time.perf_counter()
+    check_target(options.out)
+    found = segment(
+        options.image,
+        options.segments,
+        step=options.step,
+        smoothing=options.smoothing,
+        callbacks=_progress(),
+        random_state=options.seed,
+    )
+    found.save_overlay(options.out)
+    summary = {
+        "image": str(options.image),
+        "pixels": list(found.image.shape),
+        "sites": list(found.site_labels.shape),
+        "areas": found.areas.tolist(),
+        "free_energy": found.fit.trace[-1].free_energy,
+        "site_updates": found.site_updates,
+        "seconds": console.seconds(begin),
+        "out": str(options.out),
+    }
+    filled = int((found.areas > 0).sum())
+    text = f"{options.out}: {filled} segments of {options.image} in {summary['seconds']:.1f} s"
+    console.tell(options, summary, text)
+
+
+def _progress() -> list[Callback]:
+    """Progress of annealing runs, where somebody is watching."""
+    from isotherm.anneal.callbacks import Progress
+
+    return [Progress(delay=0.0)] if sys.stderr.isatty() else []
