@@ -1,8 +1,13 @@
 """Graphs of rows that are alike: what is a neighbour, what labels change, what is refused."""
 
+import importlib
+import inspect
+import os
 import pickle
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -224,23 +229,53 @@ def test_auto_is_exact_until_there_are_many_rows(monkeypatch: pytest.MonkeyPatch
     assert Neighbors.of(planted(121)).method == "rare_words"
 
 
-def test_descent_finds_most_neighbours() -> None:
-    pytest.importorskip("pynndescent", reason="the extra `neighbors` is not installed")
-    found = Neighbors.of(planted(600), 5, method="descent", random_state=0)
-    assert recall(found, 5) >= 0.85
-    table = planted(600).matrix.toarray()
+class NNDescent:
+    """Stands in for the search of pynndescent: all pairs, now and then a candidate missing."""
+
+    asked: ClassVar[list[dict[str, Any]]] = []
+
+    def __init__(self, data: Any, **options: Any) -> None:
+        self.asked.append(options)
+        rows = data.toarray()
+        gaps = np.abs(rows[:, None] - rows).sum(axis=2)
+        found = np.argsort(gaps, axis=1)[:, : options["n_neighbors"]]
+        found[::10, -1] = -1
+        self.neighbor_graph = (found, np.sort(gaps, axis=1))
+
+
+def test_candidates_of_descent_are_compared_by_all_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pynndescent", SimpleNamespace(NNDescent=NNDescent))
+    table = planted().matrix.toarray()
     table[7] = 0
-    found, rare = (
-        Neighbors.of(as_counts(table), 5, method=method, random_state=0)
-        for method in ("descent", "rare_words")
+    found, exact, rare = (
+        Neighbors.of(as_counts(table), 5, method=method, n_threads=2, random_state=0)
+        for method in ("descent", "exact", "rare_words")
     )
     W = found.graph()
     assert is_graph(W)
     assert isolated_rows(W).tolist() == [7]
-    assert (found.graph() != W).nnz == 0
+    assert (exact.graph() != W).nnz == 0
+    wanted = {"metric": "manhattan", "n_neighbors": 25, "random_state": found.seed, "n_jobs": 2}
+    assert NNDescent.asked == [wanted]
     assert (found.of_new(planted(50)) != rare.of_new(planted(50))).nnz == 0
     few = Neighbors.of(as_counts(table[:9]), 20, method="descent", random_state=0).graph()
     assert (few != Neighbors.of(as_counts(table[:9]), 20).graph()).nnz == 0
+    assert len(NNDescent.asked) == 1  # so few rows are all compared
+
+
+def test_descent_is_what_it_is_taken_for() -> None:
+    package = pytest.importorskip("pynndescent", reason="the extra `neighbors` is not installed")
+    known = inspect.signature(package.NNDescent).parameters
+    assert {"data", "metric", "n_neighbors", "random_state", "n_jobs"} <= set(known)
+    assert isinstance(package.NNDescent.neighbor_graph, property)
+    assert "manhattan" in importlib.import_module("pynndescent.sparse").sparse_named_distances
+
+
+@pytest.mark.skipif("ISOTHERM_SLOW" not in os.environ, reason="compiles for long: ISOTHERM_SLOW=1")
+def test_descent_finds_most_neighbours() -> None:
+    found = Neighbors.of(planted(600), 5, method="descent", random_state=0)
+    assert recall(found, 5) >= 0.85
+    assert (found.graph() != found.graph()).nnz == 0
 
 
 def test_descent_without_its_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,6 +308,12 @@ def test_labels_add_and_remove_edges() -> None:
         np.array([7, 7, 3, -1], np.int8),
         [7.0, 7.0, 3.0, -1.0],
         ["a", "a", "b", None],
+        ["a", "a", "b", float("nan")],
+        pd.Series(["a", "a", "b", None]),
+        pd.Series([4, 4, 1, None], index=[3, 2, 1, 0]),
+        pd.Series([4, 4, 1, None], dtype="Int64"),
+        pd.Series(["a", "a", "b", None], dtype="category"),
+        np.array([0, 0, pd.Timestamp("2000-01-01"), pd.NaT], object),
         ["a", "a", "b", "-1"],
         np.array(["a", "a", "b", -1]),
         np.array(["a", "a", "b", -1], object),
@@ -372,9 +413,16 @@ def test_edges_stored_twice_add_up() -> None:
 
 
 def test_an_asymmetric_graph_takes_the_larger_weight() -> None:
-    with pytest.warns(IsothermWarning, match=r"not symmetric.*max\(W, W'\)"):
+    with pytest.warns(IsothermWarning, match=r"not symmetric.*max\(W, W'\)") as caught:
         W = as_graph([[0, 2, 0], [1, 0, 0], [4, 0, 0]], 3)
+    assert [warning.filename for warning in caught] == [__file__]
     assert W.toarray().tolist() == [[0, 2, 4], [2, 0, 0], [4, 0, 0]]
+
+
+def test_labels_on_an_asymmetric_graph_warn_in_the_line_of_the_user() -> None:
+    with pytest.warns(IsothermWarning, match="not symmetric") as caught:
+        with_labels([[0, 2], [1, 0]], [0, 1])
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_rounding_is_not_asymmetry() -> None:
@@ -415,11 +463,10 @@ def test_bad_graphs_are_refused(W: object, message: str) -> None:
     [
         (np.zeros(119, int), r"shape \(119,\); it must hold 120 labels, one per row. Put -1"),
         (np.zeros((120, 1), int), r"shape \(120, 1\); it must hold 120 labels"),
-        (np.r_[np.nan, np.zeros(119)], "holds nan at row 0; labels are classes"),
+        (np.r_[np.inf, np.zeros(119)], "holds inf at row 0; labels are classes"),
         (np.r_[0, 0, 0.5, np.zeros(117)], "holds 0.5 at row 2; labels are classes"),
-        (np.array([*"ab", float("nan"), *"c" * 117], object), "holds nan at row 2"),
+        (np.array([*"ab", 0.5, *"c" * 117], object), "holds 0.5 at row 2"),
         (np.array([0, float("inf"), *"c" * 118], object), "holds inf at row 1"),
-        (np.array([0, pd.NA, *[1] * 118], object), "holds <NA> at row 1"),
         (np.zeros(120, complex), "dtype complex128; labels are integers, booleans or strings"),
     ],
 )

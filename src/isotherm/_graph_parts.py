@@ -92,6 +92,9 @@ def matrix_of(W: Any) -> sparse.csr_array:
 def label_codes(y: Any, n_rows: int | None) -> Array:
     """Codes (N,) of labels from 0 on, -1 where the label is unknown."""
     given = np.asarray(y)
+    if given.dtype.kind == "U" and not isinstance(y, np.ndarray):
+        # Next to strings, numpy makes strings of what is missing.
+        given = np.asarray(y, dtype=object)
     if given.ndim != 1 or (n_rows is not None and len(given) != n_rows):
         wanted = "one label for each row" if n_rows is None else f"{n_rows} labels, one per row"
         raise IsothermError(
@@ -101,7 +104,7 @@ def label_codes(y: Any, n_rows: int | None) -> Array:
         unknown = (given == -1) if given.dtype.kind == "i" else np.zeros(len(given), bool)
     elif given.dtype.kind == "f":
         _check_classes(given)
-        unknown = given == -1
+        unknown = (given == -1) | np.isnan(given)
     elif given.dtype.kind in "UO":
         names = [_name(label, i) for i, label in enumerate(given.tolist())]
         given = np.array(names, dtype=object)
@@ -116,24 +119,24 @@ def label_codes(y: Any, n_rows: int | None) -> Array:
 
 
 def _name(label: Any, row: int) -> str:
-    """Label of a row as a string, "-1" for None; whole numbers of any type are alike."""
-    if label is None:
-        return "-1"
+    """Label of a row as a string, "-1" if it is missing; whole numbers of any type are alike."""
     if isinstance(label, str):
         return label
-    # Markers of pandas are known by name, since pandas itself is not a dependency.
-    missing = type(label).__name__ in ("NAType", "NaTType")
+    # Markers of pandas are known by name, since pandas itself is not a dependency. What is None
+    # in one of its versions is NaN in the next.
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return "-1"
     if isinstance(label, float | np.floating):
-        if float(label).is_integer():
-            return str(int(label))
-        missing = True
-    if missing:
-        raise _no_class(label, row)
+        if np.isnan(label):
+            return "-1"
+        if not float(label).is_integer():
+            raise _no_class(label, row)
+        return str(int(label))
     return str(label)
 
 
 def _check_classes(labels: Array) -> None:
-    bad = np.flatnonzero(~np.isfinite(labels) | (labels != np.rint(labels)))
+    bad = np.flatnonzero(np.isinf(labels) | (np.rint(labels) != labels) & ~np.isnan(labels))
     if len(bad):
         raise _no_class(f"{labels[bad[0]]:g}", int(bad[0]))
 

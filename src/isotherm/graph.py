@@ -5,7 +5,6 @@ A graph is a sparse matrix W (N, N), symmetric, >= 0, with a zero diagonal.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +16,7 @@ from scipy.sparse import csgraph
 from isotherm import _graph_parts as parts
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
-from isotherm.errors import IsothermError, IsothermWarning
+from isotherm.errors import IsothermError, warn
 from isotherm.kernels import neighbours
 
 __all__ = [
@@ -234,7 +233,8 @@ def neighbor_graph(
     n_neighbors, method, weighting, n_threads
         As in `Neighbors.of`.
     y : array-like (N,), optional
-        Labels, -1 for unknown ones; see `with_labels`. Never give it labels of test rows.
+        Labels, -1 or missing for unknown ones; see `with_labels`. Never give it labels of test
+        rows.
     max_label_edges : int, optional
         As in `with_labels`.
     random_state : None, int or numpy Generator
@@ -261,11 +261,9 @@ def neighbor_graph(
     if max_label_edges is not None:
         parts.integer("max_label_edges", max_label_edges)
     if not found.rows.nnz:
-        warnings.warn(
+        warn(
             "No two rows have anything in common: every column of X is in all rows or in none, "
-            'so that all weights are 0. Histograms may need weighting="none".',
-            IsothermWarning,
-            stacklevel=2,
+            'so that all weights are 0. Histograms may need weighting="none".'
         )
     graph = found.graph()
     return graph if codes is None else parts.labelled(graph, codes, max_label_edges, rng)
@@ -281,7 +279,7 @@ def with_labels(
     W : sparse or dense matrix, (N, N)
         A graph, as `as_graph` takes it.
     y : array-like (N,) of int, bool or str
-        Labels; -1 is unknown. Among strings and mixed values None and "-1" are unknown too.
+        Labels; -1 is unknown, and so is what is missing: None, NaN, NA, and "-1" among strings.
     max_label_edges : int, optional
         Each row is tied to at most so many random rows of its label rather than to all of them,
         which takes the square of their number. From 2 on a label stays in one piece.
@@ -332,11 +330,9 @@ def as_graph(W: Any, n_rows: int) -> sparse.csr_array:
     graph.setdiag(0.0)
     both = graph.maximum(graph.T)
     if both.nnz and abs(both - graph).max() > ROUNDING * both.max():
-        warnings.warn(
+        warn(
             "The graph is not symmetric; the larger weight of each pair is taken, max(W, W'). "
-            "Give a symmetric graph to choose otherwise.",
-            IsothermWarning,
-            stacklevel=3,
+            "Give a symmetric graph to choose otherwise."
         )
     return parts.canonical(both)
 

@@ -12,9 +12,11 @@ import pytest
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -451,10 +453,27 @@ def test_warnings_name_the_line_of_the_user() -> None:
         DTM(3, random_state=0, max_iter=2).fit(X, graph=graph)
     with pytest.warns(IsothermWarning, match="no two rows are linked") as bare:
         LTM(3, random_state=0, max_iter=2).fit(X, graph=0 * graph)
+    crooked = np.triu(np.ones((90, 90)), 1)
+    with pytest.warns(IsothermWarning, match="not symmetric") as mended:
+        LapPLSI(3, random_state=0, max_iter=2).fit(X, graph=crooked)
+    with pytest.warns(IsothermWarning, match="the graph has 2 components") as wrapped:
+        DTM(3, random_state=0, max_iter=2).fit_transform(X, graph=graph)
     with pytest.warns(IsothermWarning, match="20 steps in a row") as stuck:
         DTM(3, gamma=1.0, n_neighbors=40, random_state=0, max_iter=300, tol=0.0).fit(X)
-    for caught in (one, apart, bare, stuck):
+    for caught in (one, apart, bare, mended, wrapped, stuck):
         assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_a_pipeline_hands_unknown_labels_on() -> None:
+    """What follows gets -1 as well, so it must know what that means."""
+    shown = SOME >= 0
+    topics = DTM(3, random_state=0, max_iter=20)
+    plain = make_pipeline(topics, LinearSVC()).fit(X, SOME)
+    assert plain.classes_.tolist() == [-1, 0, 1, 2]
+    learner = SelfTrainingClassifier(LogisticRegression(C=10.0))
+    model = make_pipeline(clone(topics), learner).fit(X, SOME)
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert model.score(X[~shown], GROUPS[~shown]) > 0.9
 
 
 @each_class

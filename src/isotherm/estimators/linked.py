@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +14,7 @@ from isotherm.data.counts import Counts
 from isotherm.data.linked import LinkedBlock, Links
 from isotherm.data.local import Local
 from isotherm.data.split import as_generator
-from isotherm.errors import IsothermError, IsothermWarning
+from isotherm.errors import IsothermError, warn
 from isotherm.estimators import checks
 from isotherm.estimators.base import CountEstimator, Plan
 from isotherm.estimators.document import without_columns
@@ -41,8 +40,10 @@ class LinkedEstimator(CountEstimator):
         X : array-like, sparse matrix, Counts or dataframe, (I, J)
             Non-negative counts.
         y : array-like (I,), optional
-            Labels; -1 is unknown. Rows of the same label are linked, rows of different labels are
-            not. Never give it labels that the result is tested on.
+            Labels; -1 is unknown, and so is what is missing (None, NaN). Rows of the same label are
+            linked, rows of different labels are not. Never give it labels that the result is tested
+            on. A classifier behind it in a `Pipeline` gets the same y: give one that knows -1 as
+            well, such as scikit-learn's `SelfTrainingClassifier`.
         graph : sparse or dense matrix, (I, I), optional
             Weights of edges, >= 0. By default the `n_neighbors` nearest neighbours of each row.
 
@@ -94,12 +95,12 @@ class LinkedEstimator(CountEstimator):
         empty = counts.row_totals == 0
         self.n_empty_rows_ = int(empty.sum())
         if self.n_empty_rows_:
-            _warn(f"{self.n_empty_rows_} of {n_rows} rows have no counts: they stay without links")
+            warn(f"{self.n_empty_rows_} of {n_rows} rows have no counts: they stay without links")
             keep = sparse.diags_array(np.where(empty, 0.0, 1.0))
             links = sparse.csr_array(keep @ links @ keep)
             links.eliminate_zeros()
         if not links.nnz and n_rows > 1:
-            _warn("no two rows are linked: the result is that of PLSA")
+            warn("no two rows are linked: the result is that of PLSA")
         return links
 
     def _placed(self, counts: Counts) -> Local:
@@ -120,7 +121,3 @@ class LinkedEstimator(CountEstimator):
 
     def _start(self) -> Start:
         return RandomRows()
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, IsothermWarning, stacklevel=5)

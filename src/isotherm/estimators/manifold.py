@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.start import Start
 from isotherm.anneal.trace import Fit
-from isotherm.errors import IsothermError, IsothermWarning
+from isotherm.errors import IsothermError, warn
 from isotherm.estimators import checks
 from isotherm.estimators.base import Plan
 from isotherm.estimators.linked import LinkedEstimator
@@ -267,11 +266,11 @@ class DTM(LinkedEstimator):
 
     def _model(self, n_rows: int, total: float) -> dtm.DTM:
         if self.n_components == 1:
-            _warn("n_components=1: rows with one topic are all alike, the result is that of PLSA")
+            warn("n_components=1: rows with one topic are all alike, the result is that of PLSA")
         elif self.graph_.nnz:
             apart = n_graph_components(self.graph_) - self.n_empty_rows_
             if apart > 1:
-                _warn(
+                warn(
                     f"the graph has {apart} components that no edge connects; Q2 has no upper "
                     "bound then: rows of different components are driven apart as far as the "
                     "likelihood lets them (more neighbours would connect them)"
@@ -285,11 +284,7 @@ class DTM(LinkedEstimator):
         self.separation_ = float(dtm.separation(spread))
         in_a_row, self.n_rejected_ = (int(count) for count in self.params_.rejected)
         if in_a_row >= dtm.MOST_REJECTED:
-            _warn(
+            warn(
                 f"{dtm.MOST_REJECTED} steps in a row would have lowered Q2 or the likelihood: the "
                 "fit stopped there; another random_state, a smaller gamma or more topics may go on"
             )
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, IsothermWarning, stacklevel=5)
