@@ -8,7 +8,6 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -237,7 +236,6 @@ class _Page:
             self.file.put(self.number, entry)
 
 
-@cache
 def _registry() -> codec.Registry:
     """Types of the library, and those that checkpoints alone hold."""
     registry = codec.Registry()

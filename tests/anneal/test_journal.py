@@ -1,0 +1,170 @@
+"""What the engine notes in a journal, and how it goes on from a note."""
+
+import dataclasses
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from anneal.corpora import admixture, one_topic_each, place
+from io_cases import assert_same
+from isotherm.anneal import journal
+from isotherm.anneal.callbacks import Callback
+from isotherm.anneal.engine import NO_RELAXATION, Annealer
+from isotherm.anneal.grow import Growth
+from isotherm.anneal.heldout import HeldoutTokens
+from isotherm.anneal.journal import Point
+from isotherm.anneal.schedule import Adaptive, Exponential, Fixed, Grid
+from isotherm.anneal.trace import Fit
+from isotherm.data.counts import Counts
+from isotherm.data.split import hold_out_tokens
+from isotherm.models.aspect import Aspect
+from isotherm.models.cluster import Cluster
+
+
+class Memory:
+    """A journal of one page, with what an earlier process left on it."""
+
+    def __init__(
+        self, fit: Fit | None = None, point: Point | None = None, state: Any = None
+    ) -> None:
+        self.fit, self.point, self.state = fit, point, state
+        self.points: list[tuple[Point, Any]] = []
+        self.ends: list[Fit | None] = []
+
+    def page(self, annealer: Any, model: Any, data: Any, rng: Any, *more: Any) -> "Memory":
+        self.rng = rng
+        if self.state is not None:
+            rng.bit_generator.state = self.state
+        return self
+
+    def note(self, point: Point) -> None:
+        self.points.append((point, self.rng.bit_generator.state))
+
+    def end(self, fit: Fit | None) -> None:
+        self.ends.append(fit)
+
+
+class Heard(Callback):
+    def __init__(self) -> None:
+        self.sweeps: list[tuple[float, int]] = []
+
+    def on_sweep(self, temperature: float, sweep: int, free_energy: float) -> None:
+        self.sweeps.append((temperature, sweep))
+
+
+PLAIN = Annealer(Exponential(0.7, end=1.0), NO_RELAXATION, tol=1e-3, max_sweeps=8)
+RUNS: dict[str, tuple[Annealer, Any]] = {
+    "plain": (PLAIN, Aspect(3)),
+    "relaxed": (Annealer(Exponential(0.6), tol=1e-7, max_sweeps=25), Aspect(3)),
+    "one temperature": (Annealer(Fixed(1.0), tol=1e-6), Aspect(3)),
+    "stopped early": (
+        Annealer(Exponential(0.8), tol=1e-9, max_sweeps=20, check_every=2, noise=0.05),
+        Aspect(6),
+    ),
+    "restarts": (Annealer(Grid((1.6, 1.0, 1.3)), tol=1e-4, max_sweeps=15), Aspect(3)),
+    "critical": (dataclasses.replace(PLAIN, schedule=Adaptive(), max_sweeps=15), Aspect(2)),
+    "recorded": (dataclasses.replace(PLAIN, record_critical=True), Aspect(3)),
+    "growing": (
+        Annealer(Exponential(0.9), tol=1e-3, max_sweeps=12, growth=Growth(6, merged=0.1)),
+        Cluster(1),
+    ),
+}
+
+
+@cache
+def split() -> tuple[Any, Any]:
+    kept, held = hold_out_tokens(Counts(one_topic_each(40, 15)[0]), 0.2, 0)
+    data = place(kept.matrix)
+    return data, HeldoutTokens(data.beside(held))
+
+
+def run(pages: Memory, name: str, callback: Callback) -> Fit:
+    annealer, model = RUNS[name]
+    annealer = dataclasses.replace(annealer, callbacks=[callback])
+    data, heldout = split()
+    if name in ("plain", "one temperature"):
+        data, heldout = place(admixture(30, 10)[0]), None
+    with journal.writing_to(pages):
+        return annealer.run(model, data, np.random.default_rng(0), heldout=heldout)
+
+
+@cache
+def whole(name: str) -> tuple[Fit, Memory, Heard]:
+    pages, heard = Memory(), Heard()
+    return run(pages, name, heard), pages, heard
+
+
+def timeless(fit: Fit) -> Fit:
+    trace = tuple(dataclasses.replace(record, seconds=0.0) for record in fit.trace)
+    return dataclasses.replace(fit, trace=trace)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_sweep_is_noted_before_it_is_done(name: str) -> None:
+    fit, pages, heard = whole(name)
+    points = [point for point, _ in pages.points]
+    assert [(point.temperature, point.sweeps.sweep + 1) for point in points] == heard.sweeps
+    assert pages.ends == [fit]
+    first = [len(p.fit.trace) for p in points if not (p.sweeps.sweep or p.sweeps.before)]
+    assert first == list(range(len(fit.trace)))  # a note has the temperatures before it
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_goes_on_from_every_note_to_the_bit(name: str) -> None:
+    fit, pages, heard = whole(name)
+    step = max(1, len(pages.points) // 12)
+    merged = [i for i, (point, _) in enumerate(pages.points) if point.sweeps.before]
+    for at in sorted({*range(0, len(pages.points), step), *merged[:3]}):
+        point, state = pages.points[at]
+        rest = Heard()
+        again = run(Memory(point=point, state=state), name, rest)
+        assert rest.sweeps == heard.sweeps[at:]
+        assert_same(timeless(again), timeless(fit))
+
+
+def test_the_runs_above_reach_what_they_are_for() -> None:
+    def points(name: str) -> list[Point]:
+        return [point for point, _ in whole(name)[1].points]
+
+    assert any(point.sweeps.relaxed for point in points("relaxed"))
+    assert any(point.sweeps.eta > 1.5 for point in points("relaxed"))
+    assert any(point.sweeps.before for point in points("growing"))
+    assert len(whole("growing")[0].path) > 1
+    assert any(not record.converged for record in whole("stopped early")[0].trace)
+    assert len(whole("restarts")[0].trace) == 3
+
+
+def test_notes_hold_no_statistics() -> None:
+    for point, _ in whole("growing")[1].points:
+        assert point.now.stats == ()
+        assert point.best is None or point.best[0].stats == ()
+
+
+def test_a_finished_run_is_not_run_again() -> None:
+    pages, heard = Memory(fit=whole("plain")[0]), Heard()
+    assert run(pages, "plain", heard) is pages.fit
+    assert heard.sweeps == []
+    assert pages.ends == []
+
+
+def test_a_run_that_fails_has_no_outcome() -> None:
+    class Fails(Callback):
+        def on_temperature(self, fit: Fit) -> bool:
+            raise ZeroDivisionError
+
+    pages = Memory()
+    with pytest.raises(ZeroDivisionError):
+        run(pages, "plain", Fails())
+    assert pages.ends == [None]
+
+
+def test_the_journal_is_that_of_the_block() -> None:
+    pages = Memory()
+    assert journal.current() is journal.NOTHING
+    with journal.writing_to(pages):
+        assert journal.current() is pages
+    assert journal.current() is journal.NOTHING
+    blank = journal.NOTHING.page(None, None, None, np.random.default_rng(0), None, None)
+    assert blank.fit is blank.point is None
