@@ -4,10 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.metrics import normalized_mutual_info_score
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from isotherm.errors import IsothermError
-from isotherm.evaluate import nmi
+from isotherm.evaluate import accuracy, ari, nmi, purity
+
+MEASURES = [nmi, ari, purity, accuracy]
 
 
 def test_nmi_facts() -> None:
@@ -31,10 +33,84 @@ def test_nmi_is_that_of_scikit_learn(average: str, name: str) -> None:
         assert nmi(clusters * 7 - 3, labels, average) == pytest.approx(expected, abs=1e-12)
 
 
+def noisy(seed: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 4, 60)
+    return labels, np.where(rng.random(60) < 0.5, labels + 1, rng.integers(0, 7, 60))
+
+
+def test_facts_by_hand() -> None:
+    labels = [0, 0, 0, 1, 1, 1, 1, 2]
+    clusters = [0, 0, 1, 1, 1, 2, 2, 2]
+    # Rows of the table are labels: 2 1 0, 0 2 2, 0 0 1.
+    assert purity(labels, clusters) == (2 + 2 + 2) / 8
+    assert accuracy(labels, clusters) == (2 + 2 + 1) / 8
+    # 3 pairs together in both, 9 by labels, 7 by clusters, of 28.
+    assert ari(labels, clusters) == pytest.approx((3 - 9 * 7 / 28) / (8 - 9 * 7 / 28))
+
+
+def test_more_clusters_than_labels() -> None:
+    labels, clusters = [0, 0, 0, 1], [0, 1, 2, 3]
+    assert purity(labels, clusters) == 1.0
+    assert accuracy(labels, clusters) == 0.5
+    assert ari(labels, clusters) == 0.0
+    assert purity(clusters, labels) == 0.5
+
+
+def test_ari_of_the_extremes() -> None:
+    assert ari([1, 1, 1], ["a", "a", "a"]) == 1.0
+    assert ari([0, 1, 2], [5, 3, 4]) == 1.0
+    assert ari([0, 0, 0], [0, 1, 2]) == 0.0
+    assert ari([0], [7]) == 1.0
+    assert ari([0, 0, 1, 1], [0, 1, 0, 1]) == pytest.approx(-0.5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_ari_is_that_of_scikit_learn(seed: int) -> None:
+    assert ari(*noisy(seed)) == pytest.approx(adjusted_rand_score(*noisy(seed)), abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_names_and_order_do_not_matter(measure: Any) -> None:
+    labels, clusters = noisy(0)
+    order = np.random.default_rng(1).permutation(60)
+    names = np.array(list("gfedcba"))
+    found = measure(labels, clusters)
+    assert 0 < found < 1
+    assert measure(-labels[order], names[clusters[order] % 7]) == pytest.approx(found)
+    assert measure(labels, labels * 3 - 5) == 1.0
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_a_label_for_each_of_many_rows(measure: Any) -> None:
+    rows = np.arange(1000) if measure is accuracy else np.arange(200_000)
+    assert measure(rows, rows[::-1]) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize(
+    ("labels", "clusters", "message"),
+    [
+        ([0, 1], [0, 1, 2], r"labels have shape \(2,\), clusters \(3,\)"),
+        ([], [], r"labels have shape \(0,\)"),
+        ([[0, 1]], [[0, 1]], r"labels have shape \(1, 2\)"),
+        ([0.0, np.nan], [0, 1], "labels hold NaN"),
+        ([0, 1], np.array([0, "b"], object), "clusters cannot be told apart .* strings alone"),
+    ],
+)
+def test_bad_labels(measure: Any, labels: Any, clusters: Any, message: str) -> None:
+    with pytest.raises(IsothermError, match=message):
+        measure(labels, clusters)
+
+
+def test_too_many_to_match() -> None:
+    with pytest.raises(IsothermError, match="10000 labels and 10000 clusters are too many"):
+        accuracy(np.arange(10_000), np.arange(10_000))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: nmi([0, 1], [0, 1, 2]), r"labels have shape \(2,\), clusters \(3,\)"),
         (lambda: nmi([0, 1], [0, 1], "median"), "average='median'; it must be one of max"),
     ],
 )

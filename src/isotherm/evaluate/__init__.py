@@ -1,4 +1,9 @@
-"""How good a fit is: each measure defined once."""
+"""How good a fit is: each measure defined once.
+
+Held-out tokens (`tokens`) and whole rows (`rows`), top words of topics (`word_coherence`,
+`top_words`), fits against each other (`matching`) and against labels (`agreement`, `few_labels`),
+and all of it in one call (`summary`).
+"""
 
 from __future__ import annotations
 
@@ -6,8 +11,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from isotherm.evaluate.agreement import nmi
+    from isotherm.evaluate.agreement import accuracy, ari, nmi, purity
     from isotherm.evaluate.few_labels import Draw, accuracies, draw
+    from isotherm.evaluate.matching import (
+        Matching,
+        Stability,
+        match_topics,
+        similarities,
+        stability,
+    )
     from isotherm.evaluate.rows import (
         lda_document_bounds,
         mixture_densities,
@@ -15,36 +27,69 @@ if TYPE_CHECKING:
         row_perplexity,
         unigram_perplexity,
     )
+    from isotherm.evaluate.summary import EvaluationReport, evaluate_topics
     from isotherm.evaluate.tokens import completion_halves, heldout_log_likelihood, perplexity
+    from isotherm.evaluate.top_words import diversity, exclusivity, top_columns
+    from isotherm.evaluate.word_coherence import Coherence, coherence
 
-# Loaded on first use: estimators need the perplexities and not the rest.
+# Loaded on first use: estimators need the perplexities, and the rest needs estimators.
 _HOME = {
+    "Coherence": "word_coherence",
     "Draw": "few_labels",
+    "EvaluationReport": "summary",
+    "Matching": "matching",
+    "Stability": "matching",
     "accuracies": "few_labels",
+    "accuracy": "agreement",
+    "ari": "agreement",
+    "coherence": "word_coherence",
     "completion_halves": "tokens",
+    "diversity": "top_words",
     "draw": "few_labels",
+    "evaluate_topics": "summary",
+    "exclusivity": "top_words",
     "heldout_log_likelihood": "tokens",
     "lda_document_bounds": "rows",
+    "match_topics": "matching",
     "mixture_densities": "rows",
     "nmi": "agreement",
     "perplexity": "tokens",
     "plsi_perplexity": "rows",
+    "purity": "agreement",
     "row_perplexity": "rows",
+    "similarities": "matching",
+    "stability": "matching",
+    "top_columns": "top_words",
     "unigram_perplexity": "rows",
 }
 
 __all__ = [
+    "Coherence",
     "Draw",
+    "EvaluationReport",
+    "Matching",
+    "Stability",
     "accuracies",
+    "accuracy",
+    "ari",
+    "coherence",
     "completion_halves",
+    "diversity",
     "draw",
+    "evaluate_topics",
+    "exclusivity",
     "heldout_log_likelihood",
     "lda_document_bounds",
+    "match_topics",
     "mixture_densities",
     "nmi",
     "perplexity",
     "plsi_perplexity",
+    "purity",
     "row_perplexity",
+    "similarities",
+    "stability",
+    "top_columns",
     "unigram_perplexity",
 ]
 
