@@ -63,7 +63,7 @@ def check_same(texts: list[str], mine: dict[str, Any], theirs: dict[str, Any]) -
     return names
 
 
-@settings(max_examples=400)
+@settings(max_examples=250)
 @given(TEXTS, st.booleans(), st.sampled_from([1, 2, 3]))
 def test_words_are_those_of_scikit_learn(texts: list[str], lowercase: bool, least: int) -> None:
     pattern = rf"(?u)\b\w{{{least},}}\b"

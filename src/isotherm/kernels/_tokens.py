@@ -61,8 +61,8 @@ def tokenize(text, folded, wide, least, slots, hashes, starts, arena, state, ids
     size, mask = len(text), np.uint64(len(slots) - 1)
     done = True
     while at < size:
-        begin, length, key = at, 0, SEED
-        after = at + 1  # where to go on if no word begins here
+        # `after`: where to go on if no word begins here
+        begin, after, length, key = at, at + 1, 0, SEED
         while at < size:
             byte = text[at]
             if byte < 128:

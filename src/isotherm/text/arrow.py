@@ -31,7 +31,7 @@ def arrow_records(path: Path) -> Iterator[Record]:
     import pyarrow.ipc
 
     def batches() -> Iterator[Any]:
-        with pyarrow.memory_map(str(path)) as source:
+        with pyarrow.OSFile(str(path)) as source:
             try:
                 file = pyarrow.ipc.open_file(source)
             except pyarrow.ArrowInvalid:
