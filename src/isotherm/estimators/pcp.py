@@ -53,7 +53,7 @@ class PCP(ProjectionEstimator):
     concentration : float or (K,), optional
         Parameters lambda of the Dirichlet prior of the clusters' mixtures; 1/K by default.
     learn_hyper : bool
-        Learn alpha and the concentration as well.
+        Learn alpha and the concentration as well, once T = 1 is reached.
     topics : (K, J), optional
         Topics to begin with, rows sum to one; by default those of the aspect model.
     smooth, n_init, schedule, start, tol, max_iter

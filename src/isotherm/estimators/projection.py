@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,10 @@ from isotherm.anneal.trace import Fit, Outcome
 from isotherm.data.base import Array, Block, Expected
 from isotherm.data.counts import Counts
 from isotherm.data.local import Local
-from isotherm.errors import IsothermError, IsothermWarning
+from isotherm.errors import IsothermError, warn
 from isotherm.estimators import checks
 from isotherm.estimators.base import CountEstimator, Plan
+from isotherm.estimators.document import without_columns
 from isotherm.estimators.projection_starts import HANDOVER
 from isotherm.evaluate.rows import mixture_densities, row_perplexity
 from isotherm.kernels.base import Kernels
@@ -99,11 +100,9 @@ class ProjectionEstimator(CountEstimator):
         densities = self._densities(filled, definition)
         found = row_perplexity(filled, densities)
         if np.isinf(found):
-            warnings.warn(
+            warn(
                 "some rows have a column that no topic has: their perplexity is infinite; fit with "
-                "smooth above 0",
-                IsothermWarning,
-                stacklevel=2,
+                "smooth above 0"
             )
         return found
 
@@ -121,8 +120,12 @@ class ProjectionEstimator(CountEstimator):
 
     def _densities(self, counts: Counts, definition: str) -> Array:
         """Log density of each row, (I,): the mixture of the clusters' means."""
+        # Maximum likelihood may leave a cluster without any weight.
+        live = np.flatnonzero(self.cluster_weights_)
         return mixture_densities(
-            counts, np.log(self.cluster_weights_), self.cluster_centers_ @ self.components_
+            counts,
+            np.log(self.cluster_weights_[live]),
+            self.cluster_centers_[live] @ self.components_,
         )
 
     # The rest --------------------------------------------------------------------------------
@@ -150,31 +153,29 @@ class ProjectionEstimator(CountEstimator):
     def _learn(self, counts: Counts, weight: Array | None) -> None:
         empty = int((counts.row_totals == 0).sum())
         if empty:
-            warnings.warn(
-                f"{empty} of {counts.n_rows} rows are empty; they get the prior of the clusters",
-                IsothermWarning,
-                stacklevel=5,
-            )
+            warn(f"{empty} of {counts.n_rows} rows are empty; they get the prior of the clusters")
         if self.n_components == 1 and self.n_clusters != 1:
-            warnings.warn(
+            warn(
                 "n_components=1: clusters over one topic do not differ, so there are no labels to "
-                "find; give at least 2",
-                IsothermWarning,
-                stacklevel=5,
+                "find; give at least 2"
             )
 
     def _cooled(
         self, annealer: Annealer, plan: Plan, model: CountModel, rng: np.random.Generator
     ) -> Fit:
-        """The best of `n_init` runs by what they maximise."""
-        best: Fit | None = None
-        for _ in range(self.n_init):
-            fit = super()._cooled(annealer, plan, model, rng)
-            if best is None or fit.trace[-1].free_energy < best.trace[-1].free_energy:
-                best = fit
-            if fit.outcome is Outcome.INTERRUPTED:
+        """The best of `n_init` runs by what they maximise, among those that came as far."""
+        best = super()._cooled(annealer, plan, model, rng)
+        for _ in range(1, self.n_init):
+            if best.outcome is Outcome.INTERRUPTED:
                 break
-        assert best is not None
+            try:
+                fit = super()._cooled(annealer, plan, model, rng)
+            except KeyboardInterrupt:
+                return dataclasses.replace(best, outcome=Outcome.INTERRUPTED)
+            # Energies at different temperatures do not compare.
+            best, outcome = min(best, fit, key=_end), fit.outcome
+            if outcome is Outcome.INTERRUPTED:
+                best = dataclasses.replace(best, outcome=outcome)
         return best
 
     def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
@@ -190,7 +191,9 @@ class ProjectionEstimator(CountEstimator):
     def _folded(self, X: Any) -> tuple[Local, Any]:
         """Data and row states of new rows."""
         check_is_fitted(self)
-        data = Local.place(self._counts(X, reset=False), self._kernels())
+        # What no topic has says nothing of a row.
+        known = without_columns(self._counts(X, reset=False), self.components_.sum(axis=0) == 0)
+        data = Local.place(known, self._kernels())
         return data, fold_in(self.model_, self.params_, data, self.temperature_)
 
 
@@ -201,6 +204,11 @@ def check_number_of_clusters(n_clusters: int) -> None:
             f"{n_clusters} clusters; at most {MOST_CLUSTERS} are fitted, because every row keeps a "
             "number for each: give n_clusters=200, of which the needed ones stay"
         )
+
+
+def _end(fit: Fit) -> tuple[float, float]:
+    """Where a run ended: its last temperature, and what it had reached."""
+    return fit.trace[-1].temperature, fit.trace[-1].free_energy
 
 
 def _project(k: Kernels, block: Block, rows: Any, model: Any, params: Any) -> Expected:

@@ -81,7 +81,8 @@ class Bayesian(Projection):
     lam : float
         Each parameter of the prior of theta.
     learn_hyper : bool
-        Learn alpha and lambda, after a few sweeps.
+        Learn alpha and lambda, after a few sweeps, and not above T = 1: where clusters still
+        coincide the best prior is one that keeps them so.
     """
 
     alpha: float = 1.0
@@ -123,9 +124,10 @@ class Bayesian(Projection):
 
     def perturb(self, params: PcpParams, rng: np.random.Generator, noise: float) -> PcpParams:
         """Noise on what the clusters have of each topic."""
-        counts = params.gamma - params.lam
-        moved = counts * np.exp(noise * rng.standard_normal(counts.shape))
-        return params._replace(gamma=params.lam + moved)
+        # A lambda that was just learned may be above what is in gamma.
+        counts = np.maximum(params.gamma - params.lam, 0.0)
+        moved = counts * np.expm1(noise * rng.standard_normal(counts.shape))
+        return params._replace(gamma=params.gamma + moved)
 
     def cluster_weights(self, params: PcpParams) -> Array:
         """Mean of q(pi) over live clusters."""
@@ -141,7 +143,7 @@ class Bayesian(Projection):
 
     def tokens(self, params: PcpParams) -> Array:
         """Counts in each cluster."""
-        return np.asarray((params.gamma - params.lam).sum(axis=1))
+        return np.asarray(np.maximum(params.gamma - params.lam, 0.0).sum(axis=1))
 
     def posterior(self, params: PcpParams, rows: ClusterRows | FactorizedRows) -> Array:
         """Posterior psi of the live clusters."""
@@ -149,13 +151,13 @@ class Bayesian(Projection):
         return np.asarray(psi / psi.sum(axis=1, keepdims=True))
 
     def _reached(
-        self, params: PcpParams, topic: Array, sums: Array, mass: Array
+        self, params: PcpParams, topic: Array, sums: Array, mass: Array, temperature: float
     ) -> tuple[PcpParams, float]:
         """Parameters from the counts of clusters (L, K) and topics (J, K), without the dead."""
         kept = np.flatnonzero(mass >= min(LEAST, mass.max()))
         alpha, lam, age = float(params.alpha[0]), params.lam, params.age + 1.0
         eta, gamma = mass[kept] + alpha / self.n_clusters, topic[kept] + lam
-        if self.learn_hyper and age[0] > WARM:
+        if self.learn_hyper and age[0] > WARM and temperature <= 1.0:
             alpha = best_alpha(alpha, eta, self.n_clusters)
             lam = best_lambda(lam, mean_logs(gamma).sum(axis=0), len(kept))
         table = self._topics(sums, params.word_topic)
@@ -203,7 +205,7 @@ class Pcp(Bayesian):
         topic = each * (over(counts, table @ each.T).T @ table)
         each = np.exp(mean_logs(params.lam + topic))
         sums = table * (over(counts, table @ each.T) @ each)
-        return self._reached(params, topic, sums, stats.mass)
+        return self._reached(params, topic, sums, stats.mass, temperature)
 
 
 @dataclass(frozen=True)
@@ -273,7 +275,7 @@ class FactorizedPcp(Bayesian):
         self, stats: FactorizedStats, params: PcpParams, temperature: float, k: Kernels
     ) -> tuple[PcpParams, float]:
         """Updates gamma = lambda + psi'z, eta = alpha/M + sum psi, beta ~ smooth + sum n phi."""
-        return self._reached(params, stats.topic, stats.word, stats.mass)
+        return self._reached(params, stats.topic, stats.word, stats.mass, temperature)
 
 
 def live(params: PcpParams, psi: Array) -> Array:
