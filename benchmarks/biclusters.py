@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.cluster import SpectralCoclustering
-from sklearn.metrics import normalized_mutual_info_score
 from threadpoolctl import threadpool_limits
 
 import _common as common
 from isotherm import Counts, Fixed, Noisy, TwoSidedClustering
 from isotherm.data.local import Local
 from isotherm.estimators.two_sided_starts import OneSidedFits
+from isotherm.evaluate import nmi
 from isotherm.kernels.cpu import Cpu
 from isotherm.kernels.dense import one_blas_thread
 from isotherm.models.aspect import Aspect
@@ -93,7 +93,7 @@ def measure(
     rows, columns = METHODS[name](counts, k, seed, threads)
     spent = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - busy}
     found = {
-        "NMI": float(normalized_mutual_info_score(groups, rows)),
+        "NMI": nmi(groups, rows, "mean"),
         "I(c,d)": information(counts, rows, columns),
     }
     used = "its own" if threads is None else str(threads)

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 import _common as common
 from isotherm import AspectModel, Counts, DocumentMixture, OneSidedClustering, split_tokens
+from isotherm.evaluate import ari
 from isotherm.tree import Tree
 
 GRID = (16, 32, 64, 128, 256)
@@ -86,7 +86,7 @@ def planted(n_seeds: int) -> list[dict[str, Any]]:
             counts, labels, K = draw(np.random.default_rng(seed))
             model = kind("auto", random_state=seed).fit(counts)
             found.append(model.n_components_)
-            scores.append(adjusted_rand_score(labels, model.row_weights_.argmax(axis=1)))
+            scores.append(ari(labels, model.row_weights_.argmax(axis=1)))
         away = np.abs(np.array(found) - K)
         rows.append(
             {"data": name, "planted": K, "exact": int((away == 0).sum())}

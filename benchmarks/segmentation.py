@@ -15,7 +15,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 import _common as common
 from isotherm import Counts, Exponential, Fixed, segment
@@ -23,6 +22,7 @@ from isotherm.anneal.engine import Annealer
 from isotherm.anneal.multiscale import check_levels, grid_levels, multiscale
 from isotherm.anneal.start import state_of
 from isotherm.data.local import Local
+from isotherm.evaluate import accuracy
 from isotherm.images.features import texture_counts
 from isotherm.kernels.cpu import Cpu
 from isotherm.models.cluster import Cluster
@@ -74,9 +74,7 @@ def other_mosaic(crops: np.ndarray, seed: int) -> Mosaic:
 
 def wrong(labels: np.ndarray, truth: np.ndarray) -> float:
     """Per cent of wrong sites after the best matching of labels."""
-    table = np.zeros((K, K))
-    np.add.at(table, (labels, truth), 1)
-    return float(100 * (1 - table[linear_sum_assignment(-table)].sum() / len(truth)))
+    return 100 * (1 - accuracy(truth, labels))
 
 
 def supervised(given: Mosaic, seed: int) -> Outcome:

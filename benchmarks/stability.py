@@ -3,7 +3,7 @@
 Both are fitted to 90 % of the tokens with ten seeds. Spread: standard deviation over seeds of the
 training free energy at T = 1, where both minimise the same objective. Quality: perplexity of the
 other 10 % of the tokens, for the annealed model stopped by its own validation tokens. The two that
-end at T = 1 settle to the same tolerance.
+end at T = 1 settle to the same tolerance. "alike": cosine of matched topics, over pairs of seeds.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 import _common as common
 from isotherm import AspectModel, Fixed, Noisy, split_tokens
+from isotherm.evaluate import stability
 
 CORPORA = {"cranfield": 32, "ap": 50, "20news": 50}
 SPREAD_TARGET = 0.2
@@ -39,18 +40,21 @@ def measure(name: str, k: int, seeds: int) -> list[dict[str, Any]]:
         counts = counts.keep_columns(min_rows=5)
     train, test = split_tokens(counts, (0.9, 0.1), common.SEED)
     rows = []
+    topics: dict[str, list[np.ndarray]] = {}
     for seed in range(seeds):
         for label, model in variants(k, seed).items():
             begin = time.perf_counter()
             model.fit(train)
             seconds = time.perf_counter() - begin
             perplexity = model.perplexity(train, test)
+            topics.setdefault(label, []).append(model.components_)
             rows.append(
                 {"corpus": name, "K": k, "model": label, "seed": seed, "T": model.temperature_}
                 | {"free energy": model.free_energy_, "perplexity": perplexity}
                 | {"seconds": seconds, "sweeps": model.n_iter_}
             )
-    return rows
+    alike = {label: stability(own).mean if seeds > 1 else None for label, own in topics.items()}
+    return [row | {"alike": alike[row["model"]]} for row in rows]
 
 
 def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -65,7 +69,7 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             | {"mean F": f"{energy.mean():.0f}" if at_one else None}
             | {"sd F": float(energy.std(ddof=1)) if at_one else None}
             | {"perplexity": f"{perplexity.mean():.1f}", "best": f"{perplexity.min():.1f}"}
-            | {"worst": f"{perplexity.max():.1f}"}
+            | {"worst": f"{perplexity.max():.1f}", "alike": own[0]["alike"]}
             | {"seconds": float(np.mean([row["seconds"] for row in own]))}
         )
     return table
