@@ -467,6 +467,7 @@ def test_bad_graphs_are_refused(W: object, message: str) -> None:
         (np.r_[0, 0, 0.5, np.zeros(117)], "holds 0.5 at row 2; labels are classes"),
         (np.array([*"ab", 0.5, *"c" * 117], object), "holds 0.5 at row 2"),
         (np.array([0, float("inf"), *"c" * 118], object), "holds inf at row 1"),
+        ([[0], [0, 1]] * 60, "cannot be read as a list of labels"),
         (np.zeros(120, complex), "dtype complex128; labels are integers, booleans or strings"),
     ],
 )

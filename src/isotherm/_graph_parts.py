@@ -91,7 +91,13 @@ def matrix_of(W: Any) -> sparse.csr_array:
 
 def label_codes(y: Any, n_rows: int | None) -> Array:
     """Codes (N,) of labels from 0 on, -1 where the label is unknown."""
-    given = np.asarray(y)
+    try:
+        given = np.asarray(y)
+    except ValueError as error:
+        raise IsothermError(
+            f"y cannot be read as a list of labels ({error}); give one integer, boolean or string "
+            "for each row, -1 where no label is known."
+        ) from error
     if given.dtype.kind == "U" and not isinstance(y, np.ndarray):
         # Next to strings, numpy makes strings of what is missing.
         given = np.asarray(y, dtype=object)

@@ -27,6 +27,7 @@ from isotherm import (
     AspectModel,
     Callback,
     Counts,
+    Exponential,
     Fixed,
     IsothermError,
     IsothermWarning,
@@ -403,8 +404,12 @@ def test_data_are_checked(kind: Any) -> None:
         model.fit(-X)
     with pytest.raises(ValueError, match="NaN"):
         model.fit(np.where(X.max() == X, np.nan, X))
-    with pytest.raises(IsothermError, match=r"y has shape \(89,\) for 90 rows.*one label per row"):
+    with pytest.raises(IsothermError, match=r"y has shape \(89,\).*90 labels, one per row"):
         model.fit(X, SOME[1:])
+    with pytest.raises(IsothermError, match=r"y has shape \(90, 1\).*90 labels, one per row"):
+        model.fit(X, SOME[:, None])
+    with pytest.raises(IsothermError, match=r"goes down to T = 0.*end above 0"):
+        kind(3, schedule=Exponential(start=2.0, end=0.0)).fit(X)
     with pytest.raises(IsothermError, match=r"shape \(89, 90\); it must be square"):
         model.fit(X, graph=np.zeros((89, 90)))
     with pytest.raises(IsothermError, match=r"holds -1 at row 0, column 1"):

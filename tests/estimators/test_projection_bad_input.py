@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from anneal.corpora import one_topic_each
-from isotherm import PCP, TTMM, Exponential, Fixed, IsothermError
+from isotherm import PCP, TTMM, Exponential, Fixed, Grid, IsothermError
 
 X, _ = one_topic_each(90, 40, 3)
 KINDS: dict[str, Any] = {
@@ -61,6 +61,7 @@ def test_bad_settings(made: Any, settings: dict[str, Any], message: str) -> None
         ({"learn_hyper": 1}, "learn_hyper=1; it must be True or False"),
         ({"schedule": Exponential(end=0.0)}, "ends at T = 0, where the bound has no meaning"),
         ({"schedule": Fixed(0.0)}, "take TTMM for hard clusters"),
+        ({"schedule": Grid([1.0, 0.0])}, "take TTMM for hard clusters"),
     ],
 )
 def test_bad_settings_of_pcp(settings: dict[str, Any], message: str) -> None:

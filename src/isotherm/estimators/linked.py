@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from isotherm.anneal.schedule import Fixed, Schedule
+from isotherm._graph_parts import label_codes, labelled
+from isotherm.anneal.schedule import Fixed, Schedule, lowest
 from isotherm.anneal.start import Start
 from isotherm.data.base import Array, blocks_of
 from isotherm.data.counts import Counts
@@ -19,7 +20,7 @@ from isotherm.estimators import checks
 from isotherm.estimators.base import CountEstimator, Plan
 from isotherm.estimators.document import without_columns
 from isotherm.estimators.linked_start import RandomRows
-from isotherm.graph import Neighbors, as_graph, with_labels
+from isotherm.graph import Neighbors, as_graph
 
 
 class LinkedEstimator(CountEstimator):
@@ -85,13 +86,7 @@ class LinkedEstimator(CountEstimator):
         n_rows = counts.n_rows
         links = self.neighbors_.graph() if graph is None else as_graph(graph, n_rows)
         if y is not None:
-            given = np.asarray(y, dtype=object).shape
-            if not given or given[0] != n_rows:
-                raise IsothermError(
-                    f"y has shape {given} for {n_rows} rows of X; give one label per row, -1 where "
-                    "it is unknown"
-                )
-            links = with_labels(links, y, max_label_edges=self.max_label_edges, random_state=rng)
+            links = labelled(links, label_codes(y, n_rows), self.max_label_edges, rng)
         empty = counts.row_totals == 0
         self.n_empty_rows_ = int(empty.sum())
         if self.n_empty_rows_:
@@ -115,6 +110,11 @@ class LinkedEstimator(CountEstimator):
         checks.integer("n_neighbors", self.n_neighbors, 1)
         if self.max_label_edges is not None:
             checks.integer("max_label_edges", self.max_label_edges, 1)
+        if self.schedule is not None and lowest(self.schedule) <= 0:
+            raise IsothermError(
+                f"schedule={self.schedule!r} goes down to T = 0, the hard limit, which only "
+                "clustering has; end above 0 (1 is plain EM)"
+            )
 
     def _schedule(self) -> Schedule:
         return Fixed(1.0)

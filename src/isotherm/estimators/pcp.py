@@ -9,7 +9,7 @@ import numpy as np
 
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.fold import fold_in
-from isotherm.anneal.schedule import Fixed, Schedule
+from isotherm.anneal.schedule import Fixed, Schedule, lowest
 from isotherm.anneal.start import Start
 from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
@@ -152,7 +152,7 @@ class PCP(ProjectionEstimator):
                 'n_clusters="documents" with inference="structured" needs a table of rows by '
                 'columns; give inference="factorized", or a number of clusters'
             )
-        if 0.0 in (getattr(self.schedule, "end", 1.0), getattr(self.schedule, "temperature", 1.0)):
+        if self.schedule is not None and lowest(self.schedule) <= 0:
             raise IsothermError(
                 f"schedule={self.schedule!r} ends at T = 0, where the bound has no meaning; end at "
                 "T = 1, or take TTMM for hard clusters"
