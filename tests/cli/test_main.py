@@ -59,7 +59,7 @@ def test_wrong_usage_is_one_line(words: list[str], message: str, fails: Any) -> 
     assert message in fails(*words, status=2)
 
 
-@pytest.mark.parametrize("verb", ["topics", "tree", "map", "search", "view"])
+@pytest.mark.parametrize("verb", ["topics", "tree", "map", "search", "eval", "view"])
 def test_what_is_no_run_is_told(verb: str, fails: Any, tmp_path: Path) -> None:
     more = {"map": ["-o", str(tmp_path / "m.svg")], "search": ["word"]}.get(verb, [])
     (tmp_path / "mine.run").mkdir()

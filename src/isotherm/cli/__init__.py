@@ -35,6 +35,7 @@ VERBS = {
     "tree": Verb("tree", "show how the topics of a run came apart"),
     "map": Verb("maps", "draw the documents of a run as a map"),
     "search": Verb("search", "find documents by words and topics"),
+    "eval": Verb("measure", "say how good the topics of a run are"),
     "view": Verb("view", "look at a run in the browser"),
     "info": Verb("info", "say what a file or folder is"),
     "segment": Verb("segment", "segments of an image by texture"),

@@ -1,0 +1,118 @@
+"""`isotherm eval`: how good the topics of a run are."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isotherm.cli import console, counting, runs
+from isotherm.cli.arguments import Parser, add_run, at_least
+from isotherm.cli.documents import of_counts
+from isotherm.cli.nearest import existing
+from isotherm.cli.search import add_scoring, index_of
+from isotherm.errors import IsothermError
+
+if TYPE_CHECKING:
+    from isotherm.cli.runs import Run
+    from isotherm.data.counts import Counts
+
+
+def add_arguments(parser: Parser) -> None:
+    """The options of the verb."""
+    parser.example(
+        "isotherm eval articles.run --heldout other-articles.jsonl",
+        "isotherm eval articles.run --queries queries.jsonl --qrels judgements.txt",
+    )
+    add_run(parser)
+    add = parser.add_argument
+    add("--heldout", type=Path, metavar="FILE", help="documents that the model never saw")
+    add("--labels", metavar="FIELD", help="field with labels to compare with")
+    add("-n", "--words", type=at_least(2), default=10, help="top words of topics (%(default)s)")
+    add("--queries", type=Path, metavar="FILE", help="queries with names, as documents are read")
+    add("--qrels", type=Path, metavar="FILE", help="lines of: query 0 document grade")
+    add(
+        "--min-grade",
+        type=at_least(0),
+        metavar="G",
+        help="least grade of what is relevant; 1 if some have 0, else all that are listed",
+    )
+    add_scoring(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Measure, and show the measures."""
+    from isotherm.evaluate.summary import evaluate_topics
+
+    if (options.qrels is None) != (options.queries is None):
+        raise IsothermError("--qrels and --queries belong together; give both, or none of them")
+    for path in (options.heldout, options.queries, options.qrels):
+        if path is not None:
+            existing(path, "a file to measure by")
+    found = runs.opened(options.run)
+    labels = found.documents.labels(options.labels or found.settings["labels"])
+    report = evaluate_topics(
+        found.model,
+        found.counts,
+        heldout=None if options.heldout is None else _over_columns(options.heldout, found),
+        labels=None if labels is None else list(map(str, labels)),
+        n_words=options.words,
+    )
+    summary = report.as_dict()
+    # What is not there was not asked for.
+    text = str(dataclasses.replace(report, skipped={}))
+    if options.qrels is not None:
+        summary["retrieval"], more = _retrieval(found, options)
+        text = f"{text}\n\n{more}"
+    console.tell(options, summary, text)
+
+
+def _over_columns(source: Path, found: Run) -> Counts:
+    """Other documents over the columns of the run, counted in the same way."""
+    known = counting.count(source, found.settings, vocabulary=found.words)
+    if not known.counts.total:
+        raise IsothermError(
+            f"no word of {source} is among the {found.counts.n_columns} of {found.folder}; give "
+            "documents of the same kind"
+        )
+    return known.counts
+
+
+def _retrieval(found: Run, options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    """How well queries find what was judged relevant, as plain data and as text."""
+    from isotherm.retrieval.evaluate import evaluate
+    from isotherm.retrieval.trec import read_qrels, relevance
+
+    index = index_of(found, options)
+    queries = _over_columns(options.queries, found)
+    judged = read_qrels(options.qrels)
+    grades = {grade for one in judged.values() for grade in one.values()}
+    least = 1 if options.min_grade is None and 0 in grades else options.min_grade
+    relevant = relevance(
+        judged,
+        of_counts(queries).ids,
+        found.documents.ids,
+        grades=None if least is None else {grade for grade in grades if grade >= least},
+    )
+    if not relevant.nnz:
+        raise IsothermError(
+            f"{options.qrels} judges no pair of a query of {options.queries} and a document of "
+            f"{found.folder} as relevant; names must be the same in all of them"
+        )
+    scored = evaluate(index.rank(queries), relevant)
+    precision = dict(zip(scored.levels, scored.precision.mean(axis=0).tolist(), strict=True))
+    summary = {
+        "queries": len(scored.queries),
+        "skipped_queries": scored.n_skipped,
+        "mean_average_precision": float(scored.average_precision.mean()),
+        "nine_level_precision": float(scored.nine_level.mean()),
+        "precision_at_recall": {f"{level:g}": value for level, value in precision.items()},
+    }
+    rows = [
+        ("queries", f"{summary['queries']} ({scored.n_skipped} without a relevant document)"),
+        ("mean average precision", f"{summary['mean_average_precision']:.4f}"),
+        ("mean of nine levels", f"{summary['nine_level_precision']:.4f}"),
+        *((f"precision at recall {level:g}", f"{value:.4f}") for level, value in precision.items()),
+    ]
+    return summary, console.table(rows)

@@ -1,0 +1,185 @@
+"""The verbs that look at a run: topics, tree, map, search, view, info."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cli.stories import THINGS
+from isotherm import CorpusMap, Counts, SearchIndex, load
+from isotherm.cli import runs
+from isotherm.cli.words import asked
+
+
+@pytest.fixture(scope="module")
+def two_sided(stories: Path) -> Path:
+    from isotherm import cli
+
+    run = stories.with_name("two.run")
+    words = ["fit", str(stories), "--model", "two-sided", "--topics", "2", "-o", str(run)]
+    assert cli.main([*words, "--json"]) == 0
+    return run
+
+
+# topics -------------------------------------------------------------------------------------------
+
+
+def test_topics_are_those_of_the_model(grown: Path, say: Any) -> None:
+    model = load(grown / "model.iso")
+    found = say("topics", grown, "-n", "4", "--by", "lift", "--json")
+    words = model.top_words(4, by="lift")
+    order = np.argsort(-model.weights_, kind="stable").tolist()
+    assert [one["topic"] for one in found] == order
+    assert [one["words"] for one in found] == [words[k] for k in order]
+    assert sum(one["share"] for one in found) == pytest.approx(1)
+    lines = say("topics", grown).splitlines()
+    assert lines[0].split()[3:] == model.top_words(10)[order[0]]
+    assert {lines[0].split()[3] in words for words in THINGS.values()} == {True, False}
+
+
+# tree ---------------------------------------------------------------------------------------------
+
+
+def test_tree_in_its_three_forms(grown: Path, say: Any) -> None:
+    tree = load(grown / "model.iso").tree_
+    lines = say("tree", grown, "-n", "2").splitlines()
+    assert len(lines) == tree.n_nodes
+    assert sum("[" in line for line in lines) == tree.n_leaves
+    assert lines[0].endswith("100.0 %")
+    assert lines[1].startswith("├─ ")
+    assert lines[-1].lstrip().startswith("└─ ")
+    nested = say("tree", grown, "--json")
+    assert len(nested["children"]) == 2
+    assert nested["share"] == pytest.approx(1)
+    newick = say("tree", grown, "--newick")
+    assert newick.endswith(";\n")
+    assert newick.count("'") == 2 * tree.n_leaves
+
+
+def test_a_run_without_a_tree_says_how_to_get_one(two_sided: Path, fails: Any) -> None:
+    assert "--topics auto" in fails("tree", two_sided)
+
+
+# search -------------------------------------------------------------------------------------------
+
+
+def test_search_ranks_as_the_index_does(grown: Path, say: Any) -> None:
+    words = ["The", "ship", "in", "the", "harbour", "zeppelin"]
+    found = say("search", grown, *words, "-n", "3", "--json")
+    assert (found["query"], found["unknown"]) == (["ship", "harbour"], ["zeppelin"])
+    assert "note: no document has zeppelin" in say.err
+    index = SearchIndex.of(load(grown / "model.iso"), Counts.load(grown / "counts.iso"))
+    hits = index.query(["ship", "harbour"], 3).hits
+    assert [one["id"] for one in found["documents"]] == [hit.name for hit in hits]
+    assert [one["score"] for one in found["documents"]] == [hit.score for hit in hits]
+    assert all(one["title"].startswith("sea story") for one in found["documents"])
+    text = say("search", grown, "ship harbour", "-n", "1")
+    assert text.startswith(f"  1. {hits[0].score:.3f}  {hits[0].name}  sea story ")
+    assert "topic" in text
+    bm25 = say("search", grown, "ship", "--weights", "bm25", "--interpolation", "0", "--json")
+    assert bm25["documents"][0]["through_topics"] == pytest.approx(0, abs=1e-9)
+
+
+def test_search_for_nothing_known(grown: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from isotherm import cli
+
+    assert cli.main(["search", str(grown), "zeppelin"]) == 1
+    note, error = capsys.readouterr().err.splitlines()
+    assert "no document has zeppelin" in note
+    assert "no word of the query 'zeppelin'" in error
+
+
+def test_search_needs_topics_of_documents(two_sided: Path, fails: Any) -> None:
+    said = fails("search", two_sided, "ship")
+    assert "TwoSidedClustering" in said
+    assert f"isotherm fit {two_sided}" in said
+
+
+def test_words_of_a_query_are_made_like_columns() -> None:
+    plain = {
+        **{"lowercase": True, "min_length": 2, "token_pattern": None},
+        **{"stop_words": "english", "ngrams": [1, 2], "stem": None},
+    }
+    found = asked("The Oil price of Brent", plain, ["oil", "oil price", "price"])
+    assert found == (["oil", "price", "oil price"], ["brent"])
+    # A word that is a column in a run alone is not unknown.
+    assert asked("oil price", plain, ["oil price"]) == (["oil price"], [])
+    kept = {**plain, "lowercase": False, "stop_words": "none", "token_pattern": "[A-Z]"}
+    assert asked("The Oil", kept, ["T"]) == (["T"], ["O"])
+
+
+# map and view -------------------------------------------------------------------------------------
+
+
+def test_maps_as_picture_page_and_file(grown: Path, tmp_path: Path, say: Any, fails: Any) -> None:
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "m.map"
+    found = say("map", grown, "-o", out, "--json")
+    assert (found["documents"], found["nodes"]) == (60, [20, 20])
+    corpus_map = CorpusMap.load(out)
+    assert corpus_map.names[0] == "sea story 0"
+    assert corpus_map.labels == ("sea", "money", "sport") * 20
+    assert "--force" in fails("map", grown, "-o", out)
+    for name, begin in (("m.svg", b"<?xml"), ("m.png", b"\x89PNG")):
+        assert say("map", grown, "-o", tmp_path / name).startswith(f"{tmp_path / name}: 60 docu")
+        assert (tmp_path / name).read_bytes().startswith(begin)
+    assert "ends in '.doc'" in fails("map", grown, "-o", tmp_path / "m.doc")
+    assert "no field 'year'" in fails("map", grown, "-o", tmp_path / "n.svg", "--labels", "year")
+
+
+def test_view_writes_a_page_and_opens_it(
+    grown: Path, tmp_path: Path, say: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) or False)
+    page = tmp_path / "page.html"
+    assert say("view", grown, "--no-open", "-o", page) == f"{page}\n"
+    assert "Topics of stories.jsonl" in page.read_text()
+    assert "sea story" in page.read_text()
+    assert opened == []
+    found = say("view", grown, "--json")
+    beside = grown.with_name("stories.html")
+    assert found == {"page": str(beside), "opened": False}
+    assert opened == [beside.resolve().as_uri()]
+    assert "no browser could be started" in say.err
+
+
+# info ---------------------------------------------------------------------------------------------
+
+
+def test_info_of_a_run(grown: Path, say: Any) -> None:
+    found = say("info", grown, "--json")
+    assert (found["kind"], found["state"], found["documents"]) == ("run", "done", 60)
+    assert found["files"] == {"counts.iso": "ok", "model.iso": "ok"}
+    assert found["settings"]["labels"] == "kind"
+    assert "counts.iso ok, model.iso ok" in say("info", grown)
+
+
+def test_info_of_files(grown: Path, stories: Path, tmp_path: Path, say: Any, fails: Any) -> None:
+    found = say("info", grown / "counts.iso", "--json")
+    assert (found["kind"], found["version"], found["checksums"]) == ("counts", 1, "ok")
+    assert "60 rows x 29 columns" in found["holds"]
+    found = say("info", stories, "--json")
+    assert (found["kind"], found["format"], found["documents"]) == ("documents", "jsonl", 60)
+    assert (found["text_column"], found["fields"]) == ("text", ["title", "kind"])
+    table = tmp_path / "toy.ldac"
+    table.write_text("2 0:2 2:1\n1 1:4\n")
+    found = say("info", table, "--json")
+    assert (found["format"], found["documents"], found["tokens"]) == ("ldac", 2, 7)
+    broken = tmp_path / "broken.iso"
+    content = bytearray((grown / "counts.iso").read_bytes())
+    content[len(content) // 2] ^= 1
+    broken.write_bytes(content)
+    assert "damaged" in fails("info", broken)
+    assert "there is no file" in fails("info", tmp_path / "none")
+
+
+def test_an_unfinished_run_is_told(grown: Path, tmp_path: Path, say: Any) -> None:
+    folder = tmp_path / "a.run.unfinished"
+    folder.mkdir()
+    about = json.loads((grown / runs.ABOUT).read_text())
+    (folder / runs.ABOUT).write_text(json.dumps(about))
+    assert "not done" in say("info", folder)
