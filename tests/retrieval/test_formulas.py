@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from isotherm import AspectModel, Counts, SearchIndex, as_counts
 from isotherm.retrieval import formulas, topics
@@ -122,9 +123,12 @@ def test_idf_of_a_word_in_every_document_is_nothing() -> None:
 def test_feedback_adds_what_is_like_the_best() -> None:
     scores = np.array([[4.0, 2.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
     spread = np.sqrt([[1.0, 0], [0.5, 0.5], [0.9, 0.1], [0, 1]])
-    found = formulas.feedback(scores, spread, 2, 0.25)
-    wish = (4 * spread[0] + 2 * spread[1]) / 6
-    similar = spread @ wish - (spread @ wish).min()
+    words = formulas.unit_words(sparse.csr_array([[3.0, 4, 0], [0, 2, 0], [0, 0, 1], [0, 0, 0]]))
+    np.testing.assert_allclose(words.toarray()[:2], [[0.6, 0.8, 0], [0, 1, 0]])
+    found = formulas.feedback(scores, spread, words, 2, 0.25)
+    both = np.hstack([spread, words.toarray()])
+    wish = (4 * both[0] + 2 * both[1]) / 6
+    similar = both @ wish - (both @ wish).min()
     expected = 0.75 * scores[0] / scores[0].std() + 0.25 * similar / similar.std()
     np.testing.assert_allclose(found.scores[0], expected)
     np.testing.assert_array_equal(found.scores[1], 0)

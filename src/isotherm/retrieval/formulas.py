@@ -169,33 +169,46 @@ class Feedback(NamedTuple):
     scale: Array
 
 
-def feedback(scores: Array, spread: Array, n_best: int, share: float) -> Feedback:
-    """Scores plus the similarity of topics to the best documents so far.
+def feedback(
+    scores: Array, topics: Array, words: sparse.csr_array, n_best: int, share: float
+) -> Feedback:
+    """Scores plus the likeness of documents to the best ones so far.
 
-    The best n documents, weighted by their scores, stand for a longer query. Both scores are
-    divided by their standard deviation over documents and interpolated.
+    The best n documents, weighted by their scores, stand for a longer query; likeness is the sum
+    of what topics and words say. Both scores are divided by their standard deviation over
+    documents and interpolated.
 
     Parameters
     ----------
     scores : (Q, I)
         Not negative.
-    spread : (I, K)
-        Rows whose products are similarities: sqrt(theta), so that a product is the mean over
+    topics : (I, K)
+        Rows whose products are likenesses: sqrt(theta), so that a product is the mean over
         models of the affinity sum_a sqrt(P(a|x) P(a|x')).
+    words : (I, J) csr
+        Rows of length 1, whose products are cosines.
     n_best : int
     share : float
-        Weight of the second score.
+        Weight of the likeness.
     """
     best = np.argsort(-scores, axis=1, kind="stable")[:, :n_best]
     weight = np.take_along_axis(scores, best, axis=1)
     total = weight.sum(axis=1, keepdims=True)
     weight = np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)
-    wish = np.stack([w @ spread[rows] for w, rows in zip(weight, best, strict=True)])
-    similar = wish @ spread.T
-    similar -= similar.min(axis=1, keepdims=True)
+    starts = np.arange(0, best.size + 1, best.shape[1])
+    chosen = sparse.csr_array((weight.ravel(), best.ravel(), starts), shape=scores.shape)
+    alike = (chosen @ topics) @ topics.T + ((chosen @ words) @ words.T).toarray()
+    alike -= alike.min(axis=1, keepdims=True)
     scale = (1.0 - share) / _deviation(scores)
-    both = scale[:, None] * scores + share * similar / _deviation(similar)[:, None]
+    both = scale[:, None] * scores + share * alike / _deviation(alike)[:, None]
     return Feedback(np.where(total > 0, both, 0.0), scale)
+
+
+def unit_words(words: sparse.csr_array) -> sparse.csr_array:
+    """Rows scaled to length 1, (I, J); empty ones stay empty."""
+    length = np.sqrt(np.asarray((words * words).sum(axis=1)).ravel())
+    inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
+    return sparse.csr_array(words * inverse[:, None])
 
 
 def _deviation(scores: Array) -> Array:

@@ -123,7 +123,7 @@ class SearchIndex:
             Damping of repeated words and of long documents in BM25.
         feedback : int
             So many of the best documents stand for a longer query: what is like them in its topics
-            comes up. 0 for none.
+            and words comes up. 0 for none.
         feedback_weight : float
             Share of that likeness in the score; both parts are divided by their standard
             deviation over documents.

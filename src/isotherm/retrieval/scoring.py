@@ -108,6 +108,15 @@ class Scorer:
         rows = formulas.Rows(words, self.theta[:, : self._width])
         return formulas.vectors(rows, self._space, self._share)
 
+    @cached_property
+    def _unit_words(self) -> sparse.csr_array:
+        """Weighted words of the documents as vectors of length 1, (I, J)."""
+        words = self.counts.matrix.astype(np.float64)
+        if self.settings.weights == "bm25":
+            half = np.repeat(self._saturation.half, np.diff(words.indptr))
+            words.data = self._saturation(words.data, half)
+        return formulas.unit_words(sparse.csr_array(words * self._idf[None, :]))
+
     @property
     def _share(self) -> float:
         """How much topics smooth the words of a document."""
@@ -138,9 +147,9 @@ class Scorer:
         base[np.diff(matrix.indptr) == 0] = 0.0
         if not self.settings.feedback:
             return Scored(base, base, np.ones(len(base)))
-        spread = np.sqrt(self.theta)
+        settings = self.settings
         found = formulas.feedback(
-            base, spread, self.settings.feedback, self.settings.feedback_weight
+            base, np.sqrt(self.theta), self._unit_words, settings.feedback, settings.feedback_weight
         )
         found.scores[:, self._lengths == 0] = 0.0
         return Scored(found.scores, base, found.scale)
