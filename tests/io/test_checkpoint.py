@@ -10,6 +10,7 @@ import pytest
 from io_cases import ESTIMATORS, X, assert_same, assert_same_fit, fitted
 from isotherm import (
     GTM,
+    PCP,
     AspectModel,
     Callback,
     Exponential,
@@ -54,6 +55,7 @@ MORE = {
     "grid": AspectModel(2, schedule=Grid((1.5, 1.2, 1.0))),
     "critical": AspectModel(3, record_critical=True, schedule=Exponential(0.8)),
     "two kinds of growth": OneSidedClustering("auto", max_components=4, schedule=Exponential(0.8)),
+    "several starts": PCP(3, 4, n_init=2),
     "maps": GTM(n_nodes=4, n_basis=3, n_init=2, max_iter=30),
 }
 
@@ -81,6 +83,26 @@ def test_every_fit_goes_on_to_the_bit(
         assert rest.n_notes <= n_notes - max(1, int(share * n_notes)) + 1
         assert_same_fit(again, whole)
         assert not path.exists()
+
+
+def test_runs_within_a_run_are_not_kept_once_they_are_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, kept = tmp_path / "run.ckpt", []
+    with monkeypatch.context() as patch:
+        counter = Crashing(patch)
+        fitted(ESTIMATORS["pcp"], path)
+    for at in (3, counter.n_notes - 2):
+        with monkeypatch.context() as patch:
+            Crashing(patch, at=at)
+            with pytest.raises(Crash):
+                fitted(ESTIMATORS["pcp"], path)
+        kept.append(checkpoint.File(path, 1.0).entries)
+        path.unlink()
+    # First the run that finds topics, within the run of the model itself; then that run alone.
+    assert list(kept[0]) == [1]
+    assert list(kept[1]) == [0]
+    assert kept[1][0].n_runs == 3
 
 
 @pytest.mark.parametrize("name", ["aspect", "two kinds of growth"])
