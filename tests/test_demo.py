@@ -41,7 +41,7 @@ def test_demonstration_prints_topics_and_writes_a_report(
     assert "annealing  T" in said.err
     assert page.count('<tr id="topic-') == 4
     assert "<h2>The map</h2>" in page
-    found = CorpusMap.load(tmp_path / "out" / "map.npz")
+    found = CorpusMap.load(tmp_path / "out" / "map.iso")
     assert found.coordinates.shape == (corpus.counts.n_rows, 2)
     assert found.labels == tuple(corpus.labels)
 

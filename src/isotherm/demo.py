@@ -47,7 +47,7 @@ def demonstrate(
 ) -> AspectModel:
     """The model fitted to the corpus; prints what came out and writes the report.
 
-    The page is `out / "index.html"`; the map, as data, is `out / "map.npz"`.
+    The page is `out / "index.html"`; the map, as data, is `out / "map.iso"`.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def demonstrate(
         counts=counts,
         corpus_map=found.map,
     )
-    found.map.save(out / "map.npz")
+    found.map.save(out / "map.iso")
     _say(f"\nWrote {page}; open it in a browser:\n  {page.resolve().as_uri()}")
     return model
 

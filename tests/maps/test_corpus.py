@@ -60,7 +60,7 @@ def changed(path: Path, change: dict[str, object], drop: str = "") -> Path:
 
 
 def test_what_was_saved_is_loaded(plain: CorpusMap, tmp_path: Path) -> None:
-    loaded = CorpusMap.load(plain.save(tmp_path / "map.npz"))
+    loaded = CorpusMap.load(plain.save(tmp_path / "map.iso"))
     for field in fields(CorpusMap):
         before, after = getattr(plain, field.name), getattr(loaded, field.name)
         assert type(before) is type(after)
@@ -74,7 +74,7 @@ def test_what_was_saved_is_loaded(plain: CorpusMap, tmp_path: Path) -> None:
 
 def test_labels_and_texts_may_be_missing(plain: CorpusMap, tmp_path: Path) -> None:
     bare = replace(plain, labels=None, texts=None)
-    loaded = CorpusMap.load(bare.save(tmp_path / "map.npz"))
+    loaded = CorpusMap.load(bare.save(tmp_path / "map.iso"))
     assert loaded.labels is None
     assert loaded.texts is None
     assert repr(loaded) == "CorpusMap(4 documents (1 empty), 3 topics, 2-D map of 2 x 3 nodes)"
@@ -94,7 +94,7 @@ def test_name_is_taken_as_it_is_and_an_older_file_replaced(
 def test_a_failed_write_leaves_the_older_file(
     plain: CorpusMap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = plain.save(tmp_path / "map.npz")
+    path = plain.save(tmp_path / "map.iso")
     before, file = path.read_bytes(), path.stat().st_ino
     assert plain.save(path).stat().st_ino != file  # another file, not the old one written over
 
@@ -106,7 +106,7 @@ def test_a_failed_write_leaves_the_older_file(
     with pytest.raises(OSError, match="disk is full"):
         replace(plain, names=("other",) * 4).save(path)
     assert path.read_bytes() == before
-    assert [one.name for one in tmp_path.iterdir()] == ["map.npz"]
+    assert [one.name for one in tmp_path.iterdir()] == ["map.iso"]
 
 
 def test_missing_file_is_the_systems_error(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_foreign_file_is_refused(kind: str, tmp_path: Path) -> None:
 
 
 def test_truncated_file_is_refused(plain: CorpusMap, tmp_path: Path) -> None:
-    path = plain.save(tmp_path / "map.npz")
+    path = plain.save(tmp_path / "map.iso")
     whole = path.read_bytes()
     for size in np.linspace(0, len(whole) - 1, 25).astype(int):
         path.write_bytes(whole[:size])
@@ -143,7 +143,7 @@ def test_truncated_file_is_refused(plain: CorpusMap, tmp_path: Path) -> None:
 
 
 def test_changed_bytes_never_raise_anything_else(plain: CorpusMap, tmp_path: Path) -> None:
-    path = plain.save(tmp_path / "map.npz")
+    path = plain.save(tmp_path / "map.iso")
     whole = path.read_bytes()
     refused = 0
     for place in range(0, len(whole), 5):
@@ -200,13 +200,13 @@ def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
 def test_parts_that_do_not_fit_are_refused(
     plain: CorpusMap, tmp_path: Path, change: dict[str, object]
 ) -> None:
-    path = plain.save(tmp_path / "map.npz")
+    path = plain.save(tmp_path / "map.iso")
     assert CorpusMap.load(changed(path, {})).names == plain.names
     with pytest.raises(IsothermError, match="no file of isotherm, or a damaged one"):
         CorpusMap.load(changed(path, change))
 
 
 def test_a_missing_part_is_refused(plain: CorpusMap, tmp_path: Path) -> None:
-    path = plain.save(tmp_path / "map.npz")
+    path = plain.save(tmp_path / "map.iso")
     with pytest.raises(IsothermError, match="damaged"):
         CorpusMap.load(changed(path, {}, drop="map_cooling"))
