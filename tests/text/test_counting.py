@@ -330,3 +330,14 @@ def test_memory_is_that_of_the_counts() -> None:
     assert text > 180
     assert nnz == 510_000
     assert used < 80
+
+
+def test_english_stop_words_leave_what_may_be_a_subject():
+    words = count_words(["the share of interest rates", "an aspect of it is the result"], min_df=1)
+    kept = count_words(
+        ["the share of interest rates", "an aspect of it is the result"],
+        min_df=1,
+        stop_words="english",
+    )
+    assert list(kept.counts.column_names) == ["aspect", "interest", "rates", "result", "share"]
+    assert words.counts.n_columns > 5

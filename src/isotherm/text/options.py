@@ -26,6 +26,25 @@ SHORT = frozenset(
     .split()
 )  # fmt: skip
 
+# Words that say nothing of the subject of a docstring, but of other texts they do.
+TELLING = frozenset(
+    """
+    ability accurately agree amount analogous arbitrary aspect best better big care case cases cause
+    caused causes choice choices choose chosen common complete decide detail details difficult
+    discussed discussion effective employed end ends enter equally excluding extra fall fixed full
+    gave general good guarantee guaranteed hand helpful high higher highest idea identical important
+    intended interest interested interesting large lead leads leave leaves left lie lose lost low
+    lower lowest main matter means met middle minus nature nice obtain obtained old older opposed
+    opposite past perfect place placed plus portion possibility potential practice precise
+    preferable preferred presence present presented prior purpose purposes reach reason reasons
+    remember respect
+    rest result resulting results right satisfying sense separate serve serves share show showing
+    shown shows side silently simple small sort special stand straightforward strong successfully
+    sufficient suitable suited surprising tell tend treat treated true turn turned turns
+    underlying understand weak wide wish wishes worse worst worth xxx
+    """.split()
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Words:
@@ -143,7 +162,7 @@ def _stop_words(given: Any, lowercase: bool) -> frozenset[str]:
     if given is None:
         return frozenset()
     if given == "english" and isinstance(given, str):
-        return ENGLISH | SHORT
+        return (ENGLISH - TELLING) | SHORT
     words = _word_list(given, "stop_words", "'english', ")
     return frozenset(word.lower() if lowercase else word for word in words)
 
