@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.decomposition import NMF
 
@@ -137,9 +138,12 @@ def test_reference(model: AspectModel) -> None:
         expected = evaluate.coherence(model, TEXTS, measure, 4, words=WORDS)
         np.testing.assert_array_equal(found.per_topic, expected.per_topic)
     assert "windows of 10 tokens" in str(texts)
+    series = evaluate_topics(model, COUNTS, reference=pd.Series(map(" ".join, TEXTS)), n_words=4)
+    assert series.coherence["npmi"].mean == texts.coherence["npmi"].mean
     other = Counts(X[:, ::-1], column_names=WORDS[::-1])
     expected = evaluate.coherence(model, X, n_words=4).per_topic
-    for reference in (other, X, Counts(X)):
+    frame = pd.DataFrame(X[:, ::-1], columns=WORDS[::-1])
+    for reference in (other, X, Counts(X), frame):
         found = evaluate_topics(model, COUNTS, reference=reference, n_words=4)
         np.testing.assert_array_equal(found.coherence["npmi"].per_topic, expected)
     fewer = Counts(X[:, 3:], column_names=WORDS[3:])

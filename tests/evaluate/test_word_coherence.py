@@ -6,6 +6,7 @@ from math import log
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -142,6 +143,8 @@ def test_all_forms_of_topics_and_reference_say_the_same(measure: str) -> None:
         coherence(TOPICS, ["-".join(t) for t in TEXTS], measure, window="document",
                   tokenizer=lambda text: text.split("-")),
         coherence(np.array(TOPICS), counts[np.arange(60)[::-1]], measure),
+        coherence(TOPICS, pd.DataFrame(counts.matrix.toarray(), columns=VOCABULARY), measure),
+        coherence(TOPICS, pd.Series(map(" ".join, TEXTS)), measure, window="document"),
     ]  # fmt: skip
     for found in calls:
         assert found.per_topic == pytest.approx(expected, rel=1e-12)

@@ -17,7 +17,7 @@ from isotherm.estimators.base import CountEstimator
 from isotherm.evaluate.agreement import accuracy, ari, nmi, purity
 from isotherm.evaluate.matching import Stability, stability
 from isotherm.evaluate.top_words import diversity, exclusivity, top_columns, topic_table
-from isotherm.evaluate.word_coherence import MEASURES, Coherence, coherence
+from isotherm.evaluate.word_coherence import MEASURES, Coherence, coherence, counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,11 +210,10 @@ def _reference(counts: Counts, reference: Any, names: Any) -> tuple[Any, Any]:
     """Where words are looked up, and the names to look them up by, if not by column."""
     if reference is None:
         return counts, None
-    if isinstance(reference, Counts):
-        return reference, None if reference.column_names is None else names
-    if hasattr(reference, "shape"):
-        return reference, None
-    return (reference if isinstance(reference, str) else list(reference)), names
+    table = counted(reference)
+    if table is None:
+        return list(reference), names  # a generator can be read once only
+    return table, None if table.column_names is None else names
 
 
 def _perplexity(

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
@@ -97,7 +96,7 @@ def coherence(
     checks.integer("n_words", n_words, 2)
     added = SMOOTHING[measure] if smoothing is None else smoothing
     checks.number("smoothing", added, 0.0)
-    counts = _counted(reference)
+    counts = counted(reference)
     width = _width(window, measure, counts is not None)
     lists = _lists(topics, counts, n_words, words)
     terms = {term: v for v, term in enumerate(dict.fromkeys(t for row in lists for t in row))}
@@ -156,13 +155,11 @@ def _u_mass(joint: Array, total: int, smoothing: float) -> float:
 _FORMULAS = {"npmi": _npmi, "c_v": _c_v, "u_mass": _u_mass}
 
 
-def _counted(reference: Any) -> Counts | None:
+def counted(reference: Any) -> Counts | None:
     """The reference as counts, or None if it is texts."""
     if isinstance(reference, Counts):
         return reference
-    if sparse.issparse(reference) or (
-        isinstance(reference, np.ndarray) and reference.dtype.kind in "biuf"
-    ):
+    if len(getattr(reference, "shape", ())) == 2:  # arrays, sparse ones and frames
         return as_counts(reference)
     if isinstance(reference, str) or not isinstance(reference, Iterable):
         raise IsothermError(
