@@ -27,7 +27,7 @@ def test_counts_are_those_of_the_library(stories: Path, tmp_path: Path, say: Any
 def test_titles_fields_and_texts_are_kept(stories: Path, tmp_path: Path, say: Any) -> None:
     out = tmp_path / "a.counts"
     said = say("count", stories, "-o", out)
-    assert said.startswith(f"{out}: 60 documents, 29 words, ")
+    assert said.startswith(f"{out}: 60 documents, 30 words, ")
     assert f"next: isotherm fit {out}" in said
     docs = documents.read(documents.beside(out), Counts.load(out))
     first = json.loads(stories.read_text().splitlines()[0])
@@ -91,4 +91,4 @@ def test_the_name_comes_from_the_source(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     say("count", stories)
-    np.testing.assert_array_equal(Counts.load("stories.counts").shape, (60, 29))
+    np.testing.assert_array_equal(Counts.load("stories.counts").shape, (60, 30))

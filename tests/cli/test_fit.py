@@ -50,7 +50,7 @@ def test_what_is_said_at_the_end(stories: Path, tmp_path: Path, say: Any) -> Non
     out = tmp_path / "a.run"
     text = say("fit", stories, "--topics", "2", "--seed", "3", "-o", out)
     first, head, *topics = text.split("\n\n")[0].splitlines()
-    assert first.startswith(f"{stories}: 60 documents, 29 words, ")
+    assert first.startswith(f"{stories}: 60 documents, 30 words, ")
     assert head.startswith(f"{out}: 2 topics of 60 documents (AspectModel, ")
     model = load(out / "model.iso")
     assert (model.n_components, model.random_state) == (2, 3)
@@ -77,7 +77,7 @@ def test_counts_and_runs_are_sources(
     assert "the" in run.words
     assert run.documents.titles[0] == "sea story 0"
     say("fit", grown, "--model", "clusters", "--topics", "3", "-o", tmp_path / "b.run")
-    assert runs.opened(tmp_path / "b.run").counts.shape == (60, 29)
+    assert runs.opened(tmp_path / "b.run").counts.shape == (60, 30)
     assert "comes too late" in fails("fit", counts, "--min-df", "2", "-o", tmp_path / "c.run")
 
 

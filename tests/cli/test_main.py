@@ -1,5 +1,6 @@
 """The command line as a whole: verbs, help, errors, pipes."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 import isotherm
 from isotherm import cli
+from isotherm.cli import console
 
 HEAVY = ("numpy", "scipy", "sklearn", "numba", "matplotlib", "skimage", "pandas")
 
@@ -94,3 +96,23 @@ def test_verbose_tells_what_happens(stories: Path, tmp_path: Path, say: Any) -> 
     assert say.err == ""
     say(*words, "--verbose", "--force")
     assert "isotherm: T " in say.err
+
+
+def test_a_count_is_shown_on_terminals_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with console.counter("documents:", 0.0) as show:
+        assert show is None
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with console.counter("documents:", 0.0) as show:
+        assert show
+        show(1000)
+    assert capsys.readouterr().err == "\rdocuments: 1,000\r" + " " * 16 + "\r"
+
+
+def test_signs_that_a_terminal_lacks_are_no_error(grown: Path) -> None:
+    command = [sys.executable, "-m", "isotherm", "tree", str(grown)]
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    run = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "?? " in run.stdout

@@ -110,6 +110,17 @@ def test_words_of_a_query_are_made_like_columns() -> None:
     assert asked("The Oil", kept, ["T"]) == (["T"], ["O"])
 
 
+def test_stop_words_of_a_file_that_is_gone(stories: Path, tmp_path: Path, say: Any) -> None:
+    stop, run = tmp_path / "stop.txt", tmp_path / "a.run"
+    stop.write_text("the\nof\nit\nship\n")
+    say("fit", stories, "--stop-words", stop, "--topics", "2", "-o", run)
+    assert "ship" not in runs.opened(run).words
+    assert say("search", run, "the ship anchor", "--json")["unknown"] == []
+    stop.unlink()
+    found = say("search", run, "the ship anchor", "--json")
+    assert (found["query"], found["unknown"]) == (["anchor"], ["the", "ship"])
+
+
 # map and view -------------------------------------------------------------------------------------
 
 
@@ -147,6 +158,18 @@ def test_view_writes_a_page_and_opens_it(
     assert "no browser could be started" in say.err
 
 
+@pytest.mark.parametrize("model", ["pcp", "ttmm"])
+def test_clusters_over_topics_are_not_drawn(
+    model: str, stories: Path, tmp_path: Path, say: Any, fails: Any
+) -> None:
+    run = tmp_path / "a.run"
+    say("fit", stories, "--model", model, "--topics", "2", "--clusters", "3", "-o", run)
+    assert load(run / "model.iso").n_clusters == 3
+    assert "have clusters" in fails("view", run, "--no-open")
+    assert "have clusters" in fails("map", run, "-o", tmp_path / "m.map")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.run"]
+
+
 # info ---------------------------------------------------------------------------------------------
 
 
@@ -161,7 +184,7 @@ def test_info_of_a_run(grown: Path, say: Any) -> None:
 def test_info_of_files(grown: Path, stories: Path, tmp_path: Path, say: Any, fails: Any) -> None:
     found = say("info", grown / "counts.iso", "--json")
     assert (found["kind"], found["version"], found["checksums"]) == ("counts", 1, "ok")
-    assert "60 rows x 29 columns" in found["holds"]
+    assert "60 rows x 30 columns" in found["holds"]
     found = say("info", stories, "--json")
     assert (found["kind"], found["format"], found["documents"]) == ("documents", "jsonl", 60)
     assert (found["text_column"], found["fields"]) == ("text", ["title", "kind"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import logging
 import sys
@@ -16,6 +17,10 @@ from typing import Any
 @contextmanager
 def speaking(options: argparse.Namespace) -> Iterator[None]:
     """Warnings as notes of one line on stderr; with --verbose the log as well."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that has no sign for a letter shows another one.
+            stream.reconfigure(errors="replace")
     log = logging.getLogger("isotherm")
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("isotherm: %(message)s"))
@@ -61,18 +66,28 @@ def quiet(options: argparse.Namespace) -> bool | None:
     return False if options.verbose else None
 
 
-def counter(what: str) -> Callable[[int], None] | None:
-    """Function that shows how many are done, where somebody is watching."""
+@contextmanager
+def counter(what: str, delay: float = 1.0) -> Iterator[Callable[[int], None] | None]:
+    """Function that shows how many are done, where somebody is watching; cleared at the end."""
     if not sys.stderr.isatty():
-        return None
-    begin = time.monotonic()
+        yield None
+        return
+    begin, widest = time.monotonic(), 0
 
     def show(done: int) -> None:
-        if time.monotonic() - begin > 1.0:
-            sys.stderr.write(f"\r{what} {done:,}")
+        nonlocal widest
+        if time.monotonic() - begin >= delay:
+            text = f"{what} {done:,}"
+            widest = max(widest, len(text))
+            sys.stderr.write(f"\r{text}")
             sys.stderr.flush()
 
-    return show
+    try:
+        yield show
+    finally:
+        if widest:
+            sys.stderr.write("\r" + " " * widest + "\r")
+            sys.stderr.flush()
 
 
 def table(rows: list[tuple[str, str]]) -> str:

@@ -72,23 +72,24 @@ def add_counting(parser: Parser) -> None:
 def counted(source: Path, options: argparse.Namespace) -> Ingestion:
     """The words of a source by the options of a verb; problems are noted on stderr."""
     columns = options.text_column
-    return count(
-        source,
-        vars(options),
-        min_df=options.min_df,
-        max_df=options.max_df,
-        max_features=options.max_features,
-        vocabulary=options.vocabulary,
-        names=options.names,
-        format=options.format,
-        text_column=tuple(columns.split(",")) if columns and "," in columns else columns,
-        id_column=options.id_column,
-        encoding=options.encoding,
-        errors="raise" if options.strict else "report",
-        keep=None if options.keep == "none" else options.keep,
-        n_jobs=options.jobs,
-        progress=console.counter("documents:"),
-    )
+    with console.counter("documents:") as progress:
+        return count(
+            source,
+            vars(options),
+            min_df=options.min_df,
+            max_df=options.max_df,
+            max_features=options.max_features,
+            vocabulary=options.vocabulary,
+            names=options.names,
+            format=options.format,
+            text_column=tuple(columns.split(",")) if columns and "," in columns else columns,
+            id_column=options.id_column,
+            encoding=options.encoding,
+            errors="raise" if options.strict else "report",
+            keep=None if options.keep == "none" else options.keep,
+            n_jobs=options.jobs,
+            progress=progress,
+        )
 
 
 def count(

@@ -50,6 +50,7 @@ def run(options: argparse.Namespace) -> None:
     """Make the map and write it."""
     begin = time.perf_counter()
     found = runs.opened(options.run)
+    found.check_topics_of_documents()
     out = writable(options.out, force=options.force, endings=ENDINGS)
     corpus_map = _mapped(found, options)
     write(out, found, corpus_map)

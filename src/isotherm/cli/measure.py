@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _over_columns(source: Path, found: Run) -> Counts:
     """Other documents over the columns of the run, counted in the same way."""
-    known = counting.count(source, found.settings, vocabulary=found.words)
+    known = counting.count(source, found.counting, vocabulary=found.words)
     if not known.counts.total:
         raise IsothermError(
             f"no word of {source} is among the {found.counts.n_columns} of {found.folder}; give "

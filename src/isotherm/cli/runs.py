@@ -51,6 +51,16 @@ class Run:
         return found
 
     @property
+    def counting(self) -> dict[str, Any]:
+        """The settings by which new texts are counted.
+
+        A list of stop words that is no longer there is not missed: they are no columns.
+        """
+        stop = self.settings["stop_words"]
+        there = stop in ("english", "none") or Path(stop).is_file()
+        return {**self.settings, "stop_words": stop if there else "none"}
+
+    @property
     def finished(self) -> bool:
         """Whether there is a model."""
         return (self.folder / MODEL).is_file()
@@ -89,6 +99,15 @@ class Run:
     def labels(self) -> list[Any] | None:
         """Labels of the rows, if the fit was told which field has them."""
         return self.documents.labels(self.settings["labels"])
+
+    def check_topics_of_documents(self) -> None:
+        """Refuse models that give documents to clusters, and only those to topics."""
+        if hasattr(self.model, "cluster_centers_"):
+            raise IsothermError(
+                f"{self.folder} holds {type(self.model).__name__}, whose documents have clusters "
+                f"in place of topics; isotherm topics {self.folder} shows the topics, and other "
+                "models can be drawn"
+            )
 
     def tell(self, more: dict[str, Any]) -> Run:
         """The run with more to say of it, also in its file."""

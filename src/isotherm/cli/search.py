@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> None:
     """Search, and show what was found."""
     found = runs.opened(options.run)
     index = index_of(found, options)
-    query = asked(" ".join(options.query), found.settings, found.words)
+    query = asked(" ".join(options.query), found.counting, found.words)
     if query.unknown:
         console.note(f"no document has {', '.join(query.unknown)}")
     if not query.known:

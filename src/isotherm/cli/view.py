@@ -31,6 +31,7 @@ def run(options: argparse.Namespace) -> None:
     import webbrowser
 
     found = runs.opened(options.run)
+    found.check_topics_of_documents()
     out = options.out or options.run.with_name(f"{options.run.resolve().stem}.html")
     write_page(found, out)
     opened = not options.no_open and webbrowser.open(out.resolve().as_uri())
