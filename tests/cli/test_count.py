@@ -1,5 +1,6 @@
 """`isotherm count`."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -92,3 +93,21 @@ def test_the_name_comes_from_the_source(
     monkeypatch.chdir(tmp_path)
     say("count", stories)
     np.testing.assert_array_equal(Counts.load("stories.counts").shape, (60, 30))
+
+
+def test_documents_that_are_not_those_of_the_counts(
+    stories: Path, tmp_path: Path, say: Any, fails: Any
+) -> None:
+    out = tmp_path / "a.counts"
+    say("count", stories, "-o", out)
+    beside = documents.beside(out)
+    whole = beside.read_bytes()
+    lines = gzip.decompress(whole).splitlines(keepends=True)
+    beside.write_bytes(gzip.compress(b"".join(lines[:-1])))
+    assert "has other documents" in fails("fit", out, "-o", tmp_path / "a.run")
+    beside.write_bytes(whole[:-30])
+    assert "is damaged" in fails("fit", out, "-o", tmp_path / "a.run")
+    beside.unlink()
+    found = say("fit", out, "-o", tmp_path / "a.run", "--topics", "2", "--json")
+    assert found["documents"] == 60
+    assert say("search", tmp_path / "a.run", "ship", "--json")["documents"][0]["title"][0] == "d"
