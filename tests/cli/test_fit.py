@@ -39,7 +39,9 @@ def test_a_run_holds_the_fit_of_the_library(grown: Path, stories: Path) -> None:
     assert names(grown) == FILES
     counts = count_words(stories, stop_words="english").counts
     expected = AspectModel("auto", max_components=40, random_state=0).fit(counts)
-    same(load(grown / "model.iso"), expected)
+    model = load(grown / "model.iso")
+    same(model, expected)
+    assert model.get_params() == expected.get_params()
     assert (Counts.load(grown / "counts.iso").matrix != counts.matrix).nnz == 0
     run = runs.opened(grown)
     assert run.documents.titles[1] == "money story 1"
