@@ -2,7 +2,8 @@
 
 Clusters: NMI (over the larger entropy) with the four newsgroups and with the five Reuters
 categories (rows with exactly one of them count), mean, least and largest over seeds. `separate` are
-means of separate programs from random tempered starts; ours should reach them. NMF and k-means see tf-idf weights, all others plain counts.
+means of separate programs from random tempered starts; ours should reach them. NMF and k-means see
+tf-idf weights, all others plain counts.
 
 Perplexity of unseen documents: a tenth of the documents held out, several splits, one cluster per
 training document to begin with. A figure says which density it is of: pLSI as Blei et al. (2003)
