@@ -8,6 +8,7 @@ import pytest
 
 from isotherm import (
     GTM,
+    TTMM,
     AspectModel,
     Counts,
     DocumentMixture,
@@ -68,6 +69,13 @@ def model() -> AspectModel:
 
 def read(path: Path) -> Page:
     return Page(path.read_text(encoding="utf-8"))
+
+
+def test_rows_of_clusters_are_refused(tmp_path: Path) -> None:
+    fitted = TTMM(2, 2, random_state=0).fit(counts())
+    with pytest.raises(IsothermError, match="TTMM gives rows to clusters and only those to topics"):
+        write_report(fitted, tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_nasty_texts_stay_texts(model: AspectModel, tmp_path: Path) -> None:

@@ -109,6 +109,11 @@ def write_report(
     pathlib.Path
     """
     plots.check_fitted(model)
+    if hasattr(model, "cluster_centers_"):
+        raise IsothermError(
+            f"{type(model).__name__} gives rows to clusters and only those to topics; the page "
+            "shows the rows of each topic: give a model such as AspectModel or OneSidedClustering"
+        )
     n_rows = len(model.row_weights_)
     for what, values in (("labels", labels), ("texts", texts), ("names", names)):
         _check_length(what, values, n_rows)

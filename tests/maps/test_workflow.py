@@ -4,6 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from isotherm import (
     GTM,
+    PCP,
     AspectModel,
     Counts,
     DocumentMixture,
@@ -207,6 +208,7 @@ def test_names_labels_and_texts_are_kept_as_plain_values(found: MappedCorpus) ->
         ({"n_topics": 0}, "n_components=0"),
         ({"n_dimensions": 4}, "n_components=4"),
         ({"topics": GTM()}, "give an estimator for counts"),
+        ({"topics": PCP(2, 2)}, "its rows have clusters in place of topics"),
         ({"topics": AspectModel(2), "n_topics": 2}, "n_topics=2 and topics are both given"),
         ({"gtm": GTM(), "n_dimensions": 2}, "n_dimensions=2 and gtm are both given"),
         ({"gtm": AspectModel(2)}, "give an estimator such as GTM"),

@@ -14,6 +14,7 @@ from isotherm.errors import IsothermError
 from isotherm.estimators.aspect import AspectModel
 from isotherm.estimators.base import CountEstimator
 from isotherm.estimators.gtm import GTM
+from isotherm.estimators.projection import ProjectionEstimator
 from isotherm.maps.corpus import COMPONENTS, NODES, Cooling, CorpusMap, Label
 
 __all__ = ["MappedCorpus", "map_corpus"]
@@ -277,6 +278,11 @@ def _topic_model(given: Any, n_topics: int | None, random_state: Any) -> CountEs
     if not isinstance(given, CountEstimator):
         raise IsothermError(
             f"topics={given!r}; give an estimator for counts such as AspectModel(20), or none"
+        )
+    if isinstance(given, ProjectionEstimator):
+        raise IsothermError(
+            f"topics={given!r}; its rows have clusters in place of topics: map `project(X)` with "
+            "GTM, or give a model such as AspectModel(20)"
         )
     _refuse_both("topics", "n_topics", n_topics)
     return given
