@@ -2,7 +2,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.metrics import normalized_mutual_info_score
 
 from isotherm import CorpusMap, demo
 from isotherm.datasets.docstrings import Docstrings, load_docstrings
@@ -66,13 +65,3 @@ def test_wrong_number_of_topics_is_refused(topics: str, capsys: pytest.CaptureFi
     with pytest.raises(SystemExit):
         demo.main([f"--topics={topics}"])
     assert "give 2 or more" in capsys.readouterr().err
-
-
-def test_mutual_information_agrees_with_scikit_learn() -> None:
-    rng = np.random.default_rng(0)
-    first = rng.integers(0, 5, 300)
-    second = np.where(rng.random(300) < 0.5, first, rng.integers(0, 3, 300)).astype(str)
-    expected = normalized_mutual_info_score(first, second)
-    assert demo.mutual_information(first, second) == pytest.approx(expected)
-    assert demo.mutual_information(first, first) == pytest.approx(1.0)
-    assert demo.mutual_information([0, 0], [1, 1]) == 1.0

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from isotherm import AspectModel, load_docstrings, map_corpus
 from isotherm.anneal.grow import Growth
-from isotherm.data.base import Array
 from isotherm.datasets.docstrings import Docstrings
+from isotherm.evaluate import nmi
 from isotherm.report import Shares, label_shares, write_report
 
 TITLE = "What Python's docstrings are about"
@@ -70,7 +69,7 @@ def demonstrate(
     _say(topic_table(model, shares) + "\n")
     topics = model.row_weights_.argmax(axis=1)
     for name, labels in (("packages", corpus.labels), ("parts of packages", corpus.sublabels)):
-        agreement = mutual_information(topics, labels)
+        agreement = nmi(labels, topics, average="mean")
         _say(f"Agreement of topics with {len(set(labels))} {name} (NMI): {agreement:.3f}")
     begin = time.perf_counter()
     found = map_corpus(
@@ -130,20 +129,6 @@ def topic_table(model: AspectModel, shares: Shares, n_words: int = 8) -> str:
             f"{100 * shares.table[k, best]:3.0f} %  {' '.join(words[k])}"
         )
     return "\n".join(lines)
-
-
-def mutual_information(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
-    """Mutual information of two labellings (I,), over the mean of their entropies (NMI)."""
-    codes = [np.unique(np.asarray(labels), return_inverse=True)[1] for labels in (first, second)]
-    joint = np.zeros((codes[0].max() + 1, codes[1].max() + 1))
-    np.add.at(joint, (codes[0], codes[1]), 1.0)
-    apart = _entropy(joint.sum(axis=1)) + _entropy(joint.sum(axis=0))
-    return 2.0 * (apart - _entropy(joint)) / apart if apart else 1.0
-
-
-def _entropy(counts: Array) -> float:
-    p = counts[counts > 0] / counts.sum()
-    return float(-(p * np.log(p)).sum())
 
 
 def _at_least_two(text: str) -> int:

@@ -32,7 +32,7 @@ def say(capsys: pytest.CaptureFixture[str]) -> Any:
         found = cli.main([str(word) for word in words])
         said = capsys.readouterr()
         assert found == status, said.err
-        say.err = said.err  # type: ignore[attr-defined]
+        say.err = said.err
         return json.loads(said.out) if "--json" in words else said.out
 
     return say

@@ -33,6 +33,7 @@ class LinkedEstimator(CountEstimator):
     over_relax = False
     record_critical = False
 
+    # Rows tied to each other have no weights of their own, so there is no `sample_weight`.
     def fit(self, X: Any, y: Any = None, *, graph: Any = None) -> Self:  # type: ignore[override]
         """Fit to counts, a graph over the rows, and labels where there are any.
 

@@ -165,7 +165,7 @@ def _existing(source: str | os.PathLike[str]) -> Path:
         if path.exists():
             return path
     except (OSError, ValueError, TypeError):
-        pass
+        pass  # too long a name, or one with a NUL: no such file either
     raise IsothermError(
         f"there is no file or folder {os.fspath(source)!r:.200}; check its name. To count texts "
         "themselves, give a list of them."
