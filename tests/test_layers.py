@@ -29,9 +29,10 @@ LAYERS = (
             "retrieval",
             "text",
             "tree_plots",
+            "viewer",
         ),
     ),
-    ("", "__main__", "demo", "cli", "viewer"),
+    ("", "__main__", "demo", "cli"),
 )
 
 # Package from outside -> the only places that may import it.

@@ -1,0 +1,159 @@
+/** Search inside the file: cosine of tf-idf weights over the inverted index that it carries. */
+
+const WORD = /[\p{L}\p{N}\p{M}_]+/gu;
+// Longest query that is read, in words, and most topics that are told of it.
+const MOST_WORDS = 2000;
+const MOST_TOPICS = 10;
+
+/**
+ * A function that searches the file.
+ * @param {any} words part "words"
+ * @param {any} index part "index"
+ * @param {any} documents part "documents", or null
+ * @param {any} points part "points"
+ * @returns {(query: string, n: number) => import("./source.js").SearchResult}
+ */
+export function createLocalSearch(words, index, documents, points) {
+  const vocabulary = words.strings("words");
+  const ids = new Map();
+  for (let w = 0; w < vocabulary.length; w++) ids.set(vocabulary.get(w), w);
+  const postings = createPostings(index);
+  return (query, n) => {
+    const { counts, unknown } = wordsOf(query, ids);
+    const topics = topicsOf(counts, words, points.meta.n_topics);
+    const found = ranked(counts, postings).slice(0, n);
+    const share = new Map(topics);
+    const most = new Set(found.map((hit) => hit.document));
+    const amounts = contributions(counts, postings, most);
+    return {
+      known: [...counts.keys()].map((w) => vocabulary.get(w)),
+      unknown,
+      topics,
+      hits: found.map(({ document, score }) => ({
+        document,
+        score,
+        words: amounts.get(document).map(([w, amount]) => [vocabulary.get(w), amount]),
+        topics: sharedTopics(documents, document, share),
+        through_topics: 0,
+      })),
+    };
+  };
+}
+
+/**
+ * Known words of a text by how often it has them, and its other words.
+ * Pairs of neighbours are looked up as well, for vocabularies that have them.
+ */
+function wordsOf(query, ids) {
+  const tokens = (query.toLowerCase().match(WORD) ?? []).slice(0, MOST_WORDS);
+  const counts = new Map();
+  const unknown = new Set();
+  const add = (w) => counts.set(w, (counts.get(w) ?? 0) + 1);
+  tokens.forEach((token, i) => {
+    if (ids.has(token)) add(ids.get(token));
+    else unknown.add(token);
+    const pair = ids.get(`${token} ${tokens[i + 1]}`);
+    if (pair !== undefined) add(pair);
+  });
+  return { counts, unknown: [...unknown] };
+}
+
+/** The inverted index: `each(word, visit)`, inverse document frequencies, norms of documents. */
+function createPostings(index) {
+  const start = index.array("postings.start");
+  const bytes = index.array("postings.bytes");
+  const nDocuments = index.shape("lengths")[0];
+  const nWords = start.length - 1;
+  const each = (w, visit) => {
+    let at = start[w];
+    const end = start[w + 1];
+    const number = () => {
+      let value = 0;
+      let factor = 1;
+      let byte;
+      do {
+        byte = bytes[at++];
+        value += (byte & 127) * factor;
+        factor *= 128;
+      } while (byte & 128);
+      return value;
+    };
+    for (let i = -1; at < end; ) {
+      i += number() + 1;
+      visit(i, number());
+    }
+  };
+  const idf = new Float64Array(nWords);
+  const norms = new Float64Array(nDocuments);
+  for (let w = 0; w < nWords; w++) {
+    let found = 0;
+    each(w, () => found++);
+    idf[w] = found ? Math.log(1 + nDocuments / found) : 0;
+    each(w, (i, count) => (norms[i] += (damped(count) * idf[w]) ** 2));
+  }
+  return { each, idf, norms: norms.map(Math.sqrt), nDocuments };
+}
+
+const damped = (count) => 1 + Math.log(count);
+
+/** Documents with any of the words, best first; equal ones in their own order. */
+function ranked(counts, { each, idf, norms, nDocuments }) {
+  const scores = new Float64Array(nDocuments);
+  const hits = [];
+  for (const [w, count] of counts) {
+    const weight = damped(count) * idf[w] * idf[w];
+    each(w, (i, inside) => {
+      if (scores[i] === 0) hits.push(i);
+      scores[i] += (weight * damped(inside)) / norms[i];
+    });
+  }
+  const norm = Math.sqrt([...counts].reduce((sum, [w, c]) => sum + (damped(c) * idf[w]) ** 2, 0));
+  return hits
+    .map((document) => ({ document, score: scores[document] / norm }))
+    .sort((a, b) => b.score - a.score || a.document - b.document);
+}
+
+/** What each word adds to the score of each document of a set, the most telling first. */
+function contributions(counts, { each, idf, norms }, documents) {
+  const norm = Math.sqrt([...counts].reduce((sum, [w, c]) => sum + (damped(c) * idf[w]) ** 2, 0));
+  const amounts = new Map([...documents].map((i) => [i, []]));
+  for (const [w, count] of counts) {
+    const weight = (damped(count) * idf[w] * idf[w]) / norm;
+    each(w, (i, inside) => amounts.get(i)?.push([w, (weight * damped(inside)) / norms[i]]));
+  }
+  for (const pairs of amounts.values()) pairs.sort((a, b) => b[1] - a[1]);
+  return amounts;
+}
+
+/** Topics of the query: the mean of the spreads of its words, strongest first. */
+function topicsOf(counts, words, nTopics) {
+  const start = words.array("spread.start");
+  if (!start) return [];
+  const topic = words.array("spread.topic");
+  const share = words.array("spread.share");
+  const sums = new Float64Array(nTopics);
+  for (const [w, count] of counts) {
+    for (let at = start[w]; at < start[w + 1]; at++) sums[topic[at]] += count * share[at];
+  }
+  const total = sums.reduce((a, b) => a + b, 0);
+  if (!total) return [];
+  return [...sums]
+    .map((sum, k) => /** @type {[number, number]} */ ([k, sum / total]))
+    .filter(([, p]) => p > 0)
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, MOST_TOPICS);
+}
+
+/** Topics that a document shares with the query, sqrt(P(k|x) P(k|q)), most shared first. */
+function sharedTopics(documents, i, share) {
+  const topics = documents?.array("shares.topic");
+  if (!topics) return [];
+  const weights = documents.array("shares.weight");
+  const width = documents.shape("shares.topic")[1];
+  const pairs = [];
+  for (let j = i * width; j < (i + 1) * width; j++) {
+    const amount = Math.sqrt((weights[j] / 255) * (share.get(topics[j]) ?? 0));
+    if (amount > 0) pairs.push([topics[j], amount]);
+  }
+  return pairs.sort((a, b) => b[1] - a[1]);
+}

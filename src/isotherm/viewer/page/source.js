@@ -1,0 +1,143 @@
+/** Where data come from: blocks inside the file, or the server that sent the page. */
+
+import { decode, fromBase64 } from "./decode.js";
+import { createLocalSearch } from "./localsearch.js";
+
+/**
+ * @typedef {object} SearchResult
+ * @property {string[]} known words of the query that the corpus has
+ * @property {string[]} unknown words of the query that it has not
+ * @property {{document: number, score: number, words: [string, number][],
+ *   topics: [number, number][], through_topics: number}[]} hits best first
+ * @property {[number, number][]} topics of the query
+ *
+ * @typedef {object} DocumentText
+ * @property {number} index
+ * @property {string|null} id
+ * @property {string} title
+ * @property {string|null} text
+ * @property {boolean} whole whether the text is all of it
+ * @property {Record<string, string|number|null>} fields values of the columns
+ * @property {[number, number][]} topics strongest first
+ */
+
+/**
+ * The source of this page: the file it stands in, or its server.
+ * @returns {{live: boolean, part(name: string): Promise<any>,
+ *   search(query: string, n?: number): Promise<SearchResult|null>,
+ *   document(i: number): Promise<DocumentText>}}
+ */
+export function openSource() {
+  return dataElement("points") ? fileSource() : liveSource();
+}
+
+/** @param {(name: string) => Promise<any>} load */
+function remembering(load) {
+  const promises = new Map();
+  return (name) => {
+    if (!promises.has(name)) promises.set(name, load(name));
+    return promises.get(name);
+  };
+}
+
+// In the file ------------------------------------------------------------------------------------
+
+function dataElement(name) {
+  return document.querySelector(`script[data-part="${name}"]`);
+}
+
+/** Resolves when the file has been read to its end: until then a block may be half there. */
+function parsed() {
+  if (document.readyState !== "loading") return Promise.resolve();
+  return new Promise((resolve) =>
+    document.addEventListener("DOMContentLoaded", () => resolve(), { once: true }));
+}
+
+function fileSource() {
+  const part = remembering(async (name) => {
+    if (name !== "points") await parsed(); // points stand before the script
+    const element = dataElement(name);
+    return element ? decode(fromBase64(element.textContent)) : null;
+  });
+  let searching = null;
+  return {
+    live: false,
+    part,
+    async search(query, n = 50) {
+      searching ??= Promise.all(["words", "index", "documents", "points"].map(part)).then(
+        ([words, index, documents, points]) =>
+          words && index ? createLocalSearch(words, index, documents, points) : null);
+      const search = await searching;
+      return search ? search(query, n) : null;
+    },
+    async document(i) {
+      const [points, documents, texts] = await Promise.all(
+        ["points", "documents", "texts"].map(part));
+      return {
+        index: i,
+        id: null,
+        title: documents ? documents.strings("titles").get(i) : "",
+        text: texts ? texts.strings("texts").get(i) : null,
+        whole: texts ? texts.meta.whole : false,
+        fields: fieldsOf(points, i),
+        topics: sharesOf(documents, i),
+      };
+    },
+  };
+}
+
+/** Values of the columns of document i, as far as the file has them: numbers in 65,535 steps. */
+function fieldsOf(points, i) {
+  const fields = {};
+  points.meta.columns.forEach((column, c) => {
+    const codes = points.array(`column${c}`);
+    const missing = codes.BYTES_PER_ELEMENT === 1 ? 255 : 65535;
+    const code = codes[i];
+    if (code === missing) fields[column.name] = null;
+    else if (column.kind === "category") fields[column.name] = column.categories[code];
+    else fields[column.name] = column.low + ((column.high - column.low) * code) / 65534;
+  });
+  return fields;
+}
+
+function sharesOf(documents, i) {
+  const topics = documents?.array("shares.topic");
+  const weights = documents?.array("shares.weight");
+  if (!topics) return [];
+  const width = documents.shape("shares.topic")[1];
+  const pairs = [];
+  for (let j = i * width; j < (i + 1) * width; j++) {
+    if (weights[j] > 0) pairs.push([topics[j], weights[j] / 255]);
+  }
+  return pairs;
+}
+
+// From the server --------------------------------------------------------------------------------
+
+function liveSource() {
+  const part = remembering(async (name) => {
+    if (name === "texts" || name === "index") return null; // the server has them
+    const answer = await fetch(`data/${name}.bin`);
+    if (answer.status === 404) return null;
+    if (!answer.ok) throw new Error(`The server answered ${answer.status} for ${name}.`);
+    return decode(new Uint8Array(await answer.arrayBuffer()));
+  });
+  return {
+    live: true,
+    part,
+    search: (query, n = 50) =>
+      asked("api/search", {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ query, n }),
+      }),
+    document: async (i) => ({ whole: true, ...(await asked(`api/documents/${i}`)) }),
+  };
+}
+
+async function asked(path, options) {
+  const answer = await fetch(path, options);
+  const body = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Error(body.error ?? `The server answered ${answer.status}.`);
+  return body;
+}
