@@ -1,0 +1,115 @@
+// The page as a whole: opens the source, makes store and views, says when it is ready.
+
+import { openSource } from "./source.js";
+import { createStore } from "./store.js";
+import { Explorer } from "./data.js";
+import { createMap } from "./map.js";
+import { createLayout } from "./layout.js";
+import { createToolbar } from "./toolbar.js";
+import { createLegend } from "./legend.js";
+import { createLit } from "./selection.js";
+import { createTopics } from "./topics.js";
+import { createTree } from "./tree.js";
+import { createSearch } from "./search.js";
+import { createDocument } from "./document.js";
+import { createPath } from "./path.js";
+import { createTooltip } from "./tooltip.js";
+import { createKeys } from "./keys.js";
+
+const MORE = ["documents", "words", "texts"];
+
+function initialState(data) {
+  const colour = data.topics.length ? "topic" : data.meta.columns.length ? "column:0" : "topic";
+  return {
+    hover: -1, document: -1, selected: null, topic: -1, node: -1, word: -1, matches: null, query: "",
+    stage: data.lastStage, map: 0, colour, size: "none", hidden: new Set(), mode: "move",
+    tab: data.topics.length ? "topics" : "document", playing: false,
+    overlays: { labels: true, contours: false, grid: false, magnification: false },
+    theme: "auto", dark: false, motion: true,
+  };
+}
+
+/** Keeps `dark` and `motion` true to the theme chosen and to what the reader's system asks for. */
+function followSystem(store) {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const still = matchMedia("(prefers-reduced-motion: reduce)");
+  const follow = () => {
+    const { theme } = store.state;
+    const isDark = theme === "dark" || (theme === "auto" && dark.matches);
+    document.documentElement.dataset.theme = isDark ? "dark" : "light";
+    store.set({ dark: isDark, motion: !still.matches });
+  };
+  dark.addEventListener("change", follow);
+  still.addEventListener("change", follow);
+  store.on("theme", follow);
+  follow();
+}
+
+/** What must hold between keys of the state, whoever sets them. */
+function keepTrue(store) {
+  store.on(["selected"], () => {
+    if (store.state.selected) store.set({ matches: null });
+  });
+  store.on(["colour", "stage"], (changed) => {
+    if (changed.has("colour") || store.state.colour === "topic") store.set({ hidden: new Set() });
+  });
+}
+
+function fail(error) {
+  const text = error instanceof Error ? error.message : String(error);
+  const message = document.getElementById("message");
+  message.textContent = `This page could not be opened: ${text}`;
+  message.hidden = false;
+  document.getElementById("loading").hidden = true;
+  document.body.dataset.error = text;
+}
+
+/** Takes the other parts as they come and tells the views (key `arrived` of the state). */
+async function takeRest(data, source, store) {
+  let arrived = 0;
+  await Promise.all(MORE.map(async (name) => {
+    data.take(name, data.has(name) ? await source.part(name) : null);
+    store.set({ arrived: ++arrived });
+  }));
+}
+
+/**
+ * Opens the page.
+ * @returns {Promise<void>}
+ */
+export async function start() {
+  try {
+    const source = openSource();
+    const points = await source.part("points");
+    if (!points) throw new Error("it holds no points.");
+    const data = new Explorer(points);
+    const store = createStore(initialState(data));
+    followSystem(store);
+    keepTrue(store);
+    const layout = createLayout(data, store);
+    const map = createMap(document.getElementById("map"), data, store);
+    store.on("mode", () => map.setMode(store.state.mode));
+    createToolbar(data, store, map);
+    createLegend(document.getElementById("legend"), data, store);
+    createLit(layout.lit, data, store, map);
+    createTopics(layout.bodies.topics, data, store);
+    createTree(layout.bodies.tree, data, store);
+    createSearch(layout.bodies.search, data, store, source);
+    createDocument(layout.bodies.document, data, store, source);
+    createPath(document.getElementById("dock"), data, store);
+    createTooltip(document.getElementById("tooltip"), data, store, map, source);
+    createKeys(data, store, map, layout);
+    window.isotherm = { store, data, map, source };
+    document.getElementById("loading").hidden = true;
+    await map.settle?.();
+    document.body.dataset.ready = "";
+    await takeRest(data, source, store);
+    store.flush();
+    document.body.dataset.complete = "";
+  } catch (error) {
+    fail(error);
+    throw error;
+  }
+}
+
+start();

@@ -1,0 +1,48 @@
+// Rows of name, bar and figure: words of a topic, topics of a document, shares of labels.
+
+import { h } from "./dom.js";
+
+/**
+ * One bar.
+ * @param {{name: string, value: number, most: number, text: string, colour?: string,
+ *   base?: number, title?: string, pressed?: boolean, onclick?: () => void}} bar
+ *   `value` of `most` is drawn; `base` is drawn behind it, fainter (what one would expect).
+ * @returns {HTMLElement}
+ */
+export function barRow(bar) {
+  const share = (value) => String(Math.max(0, Math.min(1, value / (bar.most || 1))));
+  const inside = [
+    h("span.bar-name", { text: bar.name }),
+    h("span.bar-track", { "aria-hidden": "true" },
+      bar.base === undefined ? null : h("i.base", { vars: { w: share(bar.base) } }),
+      h("i", { vars: { w: share(bar.value), ...(bar.colour ? { c: bar.colour } : {}) } })),
+    h("span.bar-text", { text: bar.text }),
+  ];
+  const title = bar.title ?? bar.name;
+  if (!bar.onclick) return h("div.bar-row", { title }, inside);
+  return h("button.bar-row", {
+    type: "button", title, onclick: bar.onclick,
+    "aria-pressed": bar.pressed === undefined ? null : String(bar.pressed),
+  }, inside);
+}
+
+/**
+ * Bars under one another, the first `most` of them, the rest behind a button.
+ * @param {object[]} bars as barRow takes them
+ * @param {number} [most]
+ * @returns {HTMLElement}
+ */
+export function barList(bars, most = 20) {
+  const list = h("div.bars", null, bars.slice(0, most).map(barRow));
+  if (bars.length > most) {
+    const more = h("button.plain", {
+      type: "button", text: `Show ${Math.min(200, bars.length - most)} more`,
+      onclick: () => {
+        more.remove();
+        list.append(barList(bars.slice(most, most + 200), 200));
+      },
+    });
+    list.append(more);
+  }
+  return list;
+}

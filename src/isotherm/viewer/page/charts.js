@@ -1,0 +1,100 @@
+// Curves against temperature: hot at the left, cold at the right, on a logarithmic axis.
+
+import { s, short } from "./dom.js";
+
+const HIGH = 96;
+const PAD = { left: 44, right: 10, top: 20, bottom: 18 };
+
+/**
+ * Where a temperature stands, 0 (hottest) to 1.
+ * @param {number} temperature
+ * @param {[number, number]} ends hottest, coldest
+ */
+export function along(temperature, [hot, cold]) {
+  if (hot === cold) return 0.5;
+  return (Math.log(hot) - Math.log(temperature)) / (Math.log(hot) - Math.log(cold));
+}
+
+/**
+ * The temperature at such a place.
+ * @param {number} place
+ * @param {[number, number]} ends
+ */
+export function temperatureAt(place, [hot, cold]) {
+  return Math.exp(Math.log(hot) + place * (Math.log(cold) - Math.log(hot)));
+}
+
+/**
+ * One chart.
+ * @param {{name: string, points: [number, number][], ends: [number, number], wide: number,
+ *   transitions: number[], stages: number[], kept: number|null, cursor: number|null}} what
+ *   points are (temperature, value); all temperatures
+ * @returns {SVGElement}
+ */
+export function chart(what) {
+  const { points, ends, wide } = what;
+  const inner = wide - PAD.left - PAD.right;
+  const bottom = HIGH + PAD.top;
+  const x = (temperature) => PAD.left + along(temperature, ends) * inner;
+  const values = points.map(([, value]) => value);
+  const low = Math.min(...values);
+  const high = Math.max(...values);
+  const y = (value) => bottom - (high > low ? (value - low) / (high - low) : 0.5) * HIGH;
+  const line = points.map(([temperature, value], at) => `${at ? "L" : "M"}${x(temperature).toFixed(1)} ${y(value).toFixed(1)}`).join("");
+  const inRange = (temperature) => temperature <= ends[0] * 1.0001 && temperature >= ends[1] * 0.9999;
+  const at = (temperature, name, from = PAD.top) => s(`line.${name}`, { x1: x(temperature), x2: x(temperature), y1: from, y2: bottom });
+  return s("svg", {
+    viewBox: `0 0 ${wide} ${bottom + PAD.bottom}`, width: wide, height: bottom + PAD.bottom, role: "img",
+    "aria-label": `${what.name} against temperature, from ${short(values[0])} to ${short(values[values.length - 1])}`,
+  },
+  s("text.chart-name", { x: PAD.left, y: 12, text: what.name }),
+  what.transitions.filter(inRange).map((temperature) => at(temperature, "transition")),
+  s("line.axis", { x1: PAD.left, x2: wide - PAD.right, y1: bottom, y2: bottom }),
+  what.stages.filter(inRange).map((temperature) => at(temperature, "tick", bottom - 5)),
+  what.kept !== null && inRange(what.kept) ? at(what.kept, "kept") : null,
+  s("path.curve", { d: line }),
+  points.length === 1 ? s("circle.curve-dot", { cx: x(points[0][0]), cy: y(points[0][1]), r: 3 }) : null,
+  what.cursor !== null && inRange(what.cursor) ? [at(what.cursor, "cursor"),
+    s("circle.cursor-dot", { cx: x(what.cursor), cy: y(valueAt(points, what.cursor)), r: 4 })] : null,
+  s("text.end", { x: PAD.left - 5, y: PAD.top + 8, "text-anchor": "end", text: short(high) }),
+  high > low ? s("text.end", { x: PAD.left - 5, y: bottom, "text-anchor": "end", text: short(low) }) : null,
+  temperatureTicks(ends, inner).map((temperature) => s("text.end", {
+    x: x(temperature), y: bottom + 13, "text-anchor": "middle", text: short(temperature),
+  })));
+}
+
+/** The place along the axis of a pointer over a chart, 0..1. */
+export function placeOf(svg, clientX) {
+  const box = svg.getBoundingClientRect();
+  const wide = svg.viewBox.baseVal.width;
+  const x = ((clientX - box.left) / box.width) * wide;
+  return Math.max(0, Math.min(1, (x - PAD.left) / (wide - PAD.left - PAD.right)));
+}
+
+function valueAt(points, temperature) {
+  let best = points[0];
+  for (const point of points) {
+    if (Math.abs(Math.log(point[0] / temperature)) <= Math.abs(Math.log(best[0] / temperature))) best = point;
+  }
+  return best[1];
+}
+
+/** Round temperatures (1, 2, 5 times powers of ten) that fit under the axis without touching. */
+function temperatureTicks(ends, inner) {
+  const [hot, cold] = ends;
+  if (!(hot > cold)) return [hot];
+  const found = [];
+  for (let power = Math.floor(Math.log10(cold)); power <= Math.ceil(Math.log10(hot)); power++) {
+    for (const digit of [1, 2, 5]) {
+      const value = Number((digit * 10 ** power).toPrecision(3));
+      if (value <= hot && value >= cold) found.push(value);
+    }
+  }
+  if (found.length < 2) return [Number(hot.toPrecision(3)), Number(cold.toPrecision(3))];
+  const room = 38 / inner;
+  const kept = [];
+  for (const value of found.reverse()) {
+    if (!kept.length || along(value, ends) - along(kept[kept.length - 1], ends) > room) kept.push(value);
+  }
+  return kept;
+}

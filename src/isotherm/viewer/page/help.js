@@ -1,0 +1,54 @@
+// The page about the page: what is shown, facts of the run, and keys.
+
+import { h, put } from "./dom.js";
+
+/** Keys, as the reader sees them. keys.js does what this says. */
+export const KEYS = [
+  ["/", "search"],
+  ["1 2 3 4", "the panels"],
+  ["Esc", "let go of the innermost thing chosen"],
+  ["n  p", "next and previous document among those lit"],
+  ["[  ]", "hotter and colder"],
+  ["Space", "run the annealing path (when nothing else has the focus)"],
+  ["f", "zoom to what is lit"],
+  ["0", "show everything"],
+  ["m  b  l", "drag to move, by a box, by a lasso"],
+  ["c", "colour by the next column"],
+  ["t", "light, dark, or as the system"],
+  ["↑ ↓ ← →", "walk lists, tree, slider and map"],
+  ["?", "this page"],
+];
+
+let dialog = null;
+
+/**
+ * Opens the page about the page.
+ * @param {import("./data.js").Explorer} data
+ */
+export function openHelp(data) {
+  if (!dialog) {
+    dialog = h("dialog.help", { "aria-label": "Help", onclick: (event) => event.target === dialog && dialog.close() });
+    document.body.append(dialog);
+  }
+  const { nouns, meta } = data;
+  put(dialog,
+    h("div.help-inside", null,
+      h("header", null, h("h2", { text: meta.title }),
+        h("button.plain", { type: "button", text: "Close", onclick: () => dialog.close() })),
+      h("p", {
+        text: `Every point is one ${nouns.row}; points that lie together are about the same things. `
+          + "Choosing anything, in any place, lights the same "
+          + `${nouns.rows} everywhere: in the map, in the lists, in the tree.`,
+      }),
+      meta.facts.length ? [h("h3", { text: "About this map" }),
+        h("dl.facts", null, meta.facts.map(([name, value]) => h("div", null, h("dt", { text: name }), h("dd", { text: value }))))] : null,
+      h("h3", { text: "Keys" }),
+      h("dl.keys", null, KEYS.map(([key, text]) => h("div", null,
+        h("dt", null, key.split("  ").map((one) => h("kbd", { text: one }))), h("dd", { text }))))));
+  dialog.showModal();
+}
+
+/** @returns {boolean} whether it is open */
+export function helpIsOpen() {
+  return Boolean(dialog?.open);
+}
