@@ -1,11 +1,11 @@
 // The document that is open: title, fields, topics, and its text coloured by topics.
 
-import { h, put, count, percent, short, iconButton } from "./dom.js";
+import { h, put, count, percent, plain, iconButton } from "./dom.js";
 import { barList } from "./bars.js";
 import { litBy, litList } from "./lit.js";
 import { topicColour, topicChip } from "./swatches.js";
 import { chooseFinalTopic, chooseWord, walk } from "./actions.js";
-import { passage, pieces, topicsOfWord } from "./passage.js";
+import { passage, pieces, topicsOfWord } from "./coloured.js";
 
 const FIRST = 20000; // letters shown of a long text until the reader asks for the rest
 
@@ -48,7 +48,7 @@ export function createDocument(element, data, store, source) {
     const entries = Object.entries(found?.fields ?? {}).filter(([, value]) => value !== null && value !== undefined && value !== "");
     if (!entries.length) return null;
     return h("dl.fields", null, entries.map(([name, value]) => h("div", null,
-      h("dt", { text: name }), h("dd", { text: typeof value === "number" ? short(value) : String(value) }))));
+      h("dt", { text: name }), h("dd", { text: typeof value === "number" ? plain(value) : String(value) }))));
   }
 
   function topicBars(topics) {
@@ -58,7 +58,7 @@ export function createDocument(element, data, store, source) {
       barList(topics.map(([k, p]) => ({
         name: data.topics[k]?.name ?? "", value: p, most, text: percent(p),
         colour: topicColour(data, store.state, k), onclick: () => chooseFinalTopic(store, data, k),
-      })), 6));
+      })), 6, "wide"));
   }
 
   function body(found, topics) {
