@@ -38,7 +38,9 @@ LAYERS = (
 # Package from outside -> the only places that may import it.
 ONLY_IN = {
     "Stemmer": ("text.stem",),
+    "anywidget": ("viewer.widget",),
     "dask": ("data.remote",),
+    "h11": ("viewer.serving",),
     "matplotlib": ("plots", "map_plots", "bicluster_plots", "tree_plots", "growth_plots"),
     "narwhals": ("data.frames",),
     "numba": ("kernels",),
@@ -48,8 +50,11 @@ ONLY_IN = {
     "pynndescent": ("_graph_parts",),
     "skimage": ("images.files",),
     "sklearn": ("estimators", "datasets", "evaluate.few_labels"),
+    "starlette": ("viewer.server",),
     "threadpoolctl": ("kernels",),
     "torch": ("kernels",),
+    "traitlets": ("viewer.widget",),
+    "uvicorn": ("viewer.serving",),
 }
 
 MAY_PRINT = ("demo", "cli")

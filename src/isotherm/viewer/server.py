@@ -1,0 +1,200 @@
+"""The live server as an ASGI application: the page, its data, documents and searches.
+
+The one place that imports starlette. No request names a file: data are looked up by the names of
+the parts, documents by their number, and everything is in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from isotherm.errors import IsothermError
+from isotherm.viewer.guards import App, Receive, RequestError, Send, body_of, guarded, start, values
+from isotherm.viewer.limits import Limits
+from isotherm.viewer.searches import Search, Searches
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from isotherm.viewer.serving import LocalServer
+
+__all__ = ["Site", "application", "local_server"]
+
+# Sent at a time: a client that reads slowly holds this much, and no copy of the whole.
+CHUNK = 1 << 16
+# More digits than any number of a document has.
+DIGITS = 10
+JSON = "application/json"
+UNKNOWN = {404: "there is nothing at this address", 405: "this address takes other methods"}
+MISSING = (
+    "a live explorer needs starlette and uvicorn, which are not installed; "
+    "pip install 'isotherm[serve]', or write a file with save_html"
+)
+
+
+class Site(NamedTuple):
+    """All that is served.
+
+    Attributes
+    ----------
+    page : bytes
+        The page, without data.
+    policy : str
+        Its Content-Security-Policy.
+    parts : mapping of str to bytes
+        Data that the page asks for, compressed.
+    n_documents : int
+    document : callable
+        Number of a document -> what there is to read of it, in values of JSON.
+    search : callable, or None
+        Text and most documents -> what was found; None where there is no search.
+    """
+
+    page: bytes
+    policy: str
+    parts: Mapping[str, bytes]
+    n_documents: int
+    document: Callable[[int], dict[str, Any]]
+    search: Search | None
+
+
+def application(site: Site, limits: Limits | None = None) -> App:
+    """The server of a site as an ASGI application, with all its guards.
+
+    Parameters
+    ----------
+    site : Site
+    limits : Limits, optional
+    """
+    try:
+        from starlette.exceptions import HTTPException
+        from starlette.routing import Route, Router
+    except ImportError as error:
+        raise IsothermError(MISSING) from error
+    rooms = _Rooms(site, limits or Limits())
+    router = Router(
+        [
+            Route("/", rooms.page),
+            Route("/data/{name}.bin", rooms.part),
+            Route("/api/documents/{number}", rooms.document),
+            Route("/api/search", rooms.search, methods=["POST"]),
+        ],
+        redirect_slashes=False,
+    )
+
+    async def routed(scope: Any, receive: Receive, send: Send) -> None:
+        scope["app"] = routed  # without it, unknown addresses are answered as plain text
+        try:
+            await router(scope, receive, send)
+        except HTTPException as error:
+            raise RequestError(
+                error.status_code, UNKNOWN[error.status_code], error.headers
+            ) from None
+
+    return guarded(routed)
+
+
+def local_server(app: App, port: int = 0, limits: Limits | None = None) -> LocalServer:
+    """A server of this computer alone; see `isotherm.viewer.serving`."""
+    try:
+        from isotherm.viewer.serving import LocalServer
+    except ImportError as error:
+        raise IsothermError(MISSING) from error
+    return LocalServer(app, port, limits)
+
+
+class Stored:
+    """An answer that is sent in pieces of one object, which all clients share."""
+
+    def __init__(self, body: bytes, kind: str, headers: Mapping[str, str] | None = None) -> None:
+        self._body = memoryview(body)
+        # No time is given for which it holds: another run may be served at the same address.
+        self._tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+        self._headers = {"cache-control": "no-cache", "etag": self._tag, **(headers or {})}
+        self._kind = kind
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Send it; only its mark to a client that has it already."""
+        if self._tag in ", ".join(values(scope, b"if-none-match")).split(", "):
+            await send(start(304, self._headers))
+            await send({"type": "http.response.body", "body": b""})
+            return
+        size = len(self._body)
+        about = {"content-type": self._kind, "content-length": str(size)}
+        await send(start(200, {**self._headers, **about}))
+        ends = range(CHUNK, size + CHUNK, CHUNK) if size else range(1)
+        for end in ends:
+            part = b"" if scope["method"] == "HEAD" else self._body[max(end - CHUNK, 0) : end]
+            await send({"type": "http.response.body", "body": part, "more_body": end < size})
+
+
+class _Rooms:
+    """What is answered under each address."""
+
+    def __init__(self, site: Site, limits: Limits) -> None:
+        self._site, self._limits = site, limits
+        policy = f"{site.policy}; frame-ancestors 'none'"
+        self._page = Stored(
+            site.page, "text/html; charset=utf-8", {"content-security-policy": policy}
+        )
+        self._parts = {
+            name: Stored(part, "application/octet-stream") for name, part in site.parts.items()
+        }
+        self._searches = None if site.search is None else Searches(site.search, limits)
+
+    async def page(self, request: Request) -> Any:
+        return self._page
+
+    async def part(self, request: Request) -> Any:
+        name = request.path_params["name"]
+        if name not in self._parts:
+            raise RequestError(
+                404, f"there are no data of that name; there are {', '.join(self._parts)}"
+            )
+        return self._parts[name]
+
+    async def document(self, request: Request) -> Any:
+        given, most = request.path_params["number"], self._site.n_documents
+        # int() takes signs, spaces, digits of all scripts and any length of them.
+        good = given.isascii() and given.isdecimal() and len(given) <= DIGITS
+        if not good or int(given) >= most:
+            raise RequestError(
+                404, f"there is no such document; documents are numbered 0 to {most - 1}"
+            )
+        return _fresh(json.dumps(self._site.document(int(given))).encode())
+
+    async def search(self, request: Request) -> Any:
+        if self._searches is None:
+            raise RequestError(
+                404, "there is no search here: it needs the topics of the aspect model"
+            )
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != JSON:
+            # What a form of another site can send without asking is not taken.
+            raise RequestError(415, f"the content type is {kind[:80]!r}; it must be {JSON}")
+        body = await body_of(request.scope, request.receive, self._limits)
+        query, n = _question(body, self._limits.hits)
+        return _fresh(await self._searches.answer(query, n))
+
+
+def _question(body: bytes, most: int) -> tuple[str, int]:
+    """Text and most documents of a search."""
+    try:
+        given = json.loads(body)
+    except (ValueError, RecursionError):
+        raise RequestError(400, "the body is no valid JSON") from None
+    if not isinstance(given, dict) or not isinstance(given.get("query"), str):
+        raise RequestError(
+            400, 'the body must be a JSON object with a text: {"query": "some words"}'
+        )
+    n = given.get("n", 50)
+    if type(n) is not int or not 1 <= n <= most:
+        raise RequestError(400, f'"n" must be an integer from 1 to {most}')
+    return given["query"], n
+
+
+def _fresh(body: bytes) -> Stored:
+    return Stored(body, JSON, {"cache-control": "no-store"})
