@@ -1,3 +1,4 @@
+import errno
 import os
 import signal
 import subprocess
@@ -36,6 +37,30 @@ def test_failing_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
         write()
     assert final.read_text() == "old"
     assert [one.name for one in tmp_path.iterdir()] == ["page.html"]
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_errors_of_the_system_name_the_file(named: bool, tmp_path: Path) -> None:
+    final = tmp_path / "page.html"
+
+    def write() -> None:
+        with replacing(final) as unfinished:
+            unfinished.write_text("half")
+            names = [os.fspath(unfinished)] if named else []
+            raise OSError(errno.ENOSPC, "No space left on device", *names)
+
+    with pytest.raises(OSError, match="No space left") as caught:
+        write()
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, os.fspath(final))
+    with pytest.raises(FileNotFoundError) as missing, replacing(final):
+        (tmp_path / "other").read_text()
+    assert missing.value.filename == os.fspath(tmp_path / "other")
+    with (
+        pytest.raises(FileNotFoundError) as no_folder,
+        replacing(tmp_path / "no" / "page.html") as unfinished,
+    ):
+        unfinished.write_text("x")
+    assert no_folder.value.filename == os.fspath(tmp_path / "no" / "page.html")
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal on this system")

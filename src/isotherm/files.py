@@ -18,6 +18,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     new one is on the disk before it takes the place of the old. A block that raises leaves the old
     file and nothing else. A process that is killed leaves what it had written under a hidden name;
     the next one to write the same file removes that. The ending is kept, for writers that go by it.
+    An error of the system (a full disk) names the given path, not the hidden one.
     """
     final = Path(path)
     host = re.sub(r"\W", "-", socket.gethostname())[:64]
@@ -29,8 +30,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         unfinished.replace(final)
         with suppress(OSError):  # some systems cannot open folders; the file itself is safe
             _to_disk(final.parent)
+    except OSError as error:
+        # Writing to an open file fails without any name.
+        if error.errno is None or error.filename not in (None, os.fspath(unfinished)):
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(final)) from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):  # in a folder that cannot be written to there is nothing to remove
+            unfinished.unlink(missing_ok=True)
 
 
 def _to_disk(path: Path) -> None:

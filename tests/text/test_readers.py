@@ -167,7 +167,7 @@ def test_paths_as_items(tmp_path: Path) -> None:
 
 def test_missing_texts_of_frames_are_problems() -> None:
     documents = read_documents(pd.DataFrame({"text": ["x", None], "id": [1.0, float("nan")]}))
-    assert [(d.id, d.text) for d in documents] == [("1.0", "x")]
+    assert [(d.id, d.text) for d in documents] == [("1", "x")]
     assert str(documents.problems[0]) == "frame:2: no text in 'text'"
 
 

@@ -122,7 +122,10 @@ def find_names(path: Path, encoding: str) -> tuple[list[str] | None, Path | None
     places = [inner.replace("docword", "vocab")] if inner.startswith("docword") else []
     places += [f"{stem}.vocab", f"{stem}.vocab.txt", f"{stem}-vocab.txt", f"vocab.{stem}.txt"]
     places += [f"{short}.vocab.txt", f"{short}-vocab.txt"] if short not in ("", stem) else []
-    beside = {other.name.lower(): other for other in path.parent.iterdir()}
+    try:
+        beside = {other.name.lower(): other for other in path.parent.iterdir()}
+    except OSError:
+        return None, None  # a folder that cannot be listed
     for place in [*places, "vocab.txt"]:
         for ending in ("", *COMPRESSED):
             found = beside.get(place + ending)

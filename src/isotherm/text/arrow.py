@@ -48,6 +48,9 @@ def _records(batches: Iterator[Any], path: Path) -> Iterator[Record]:
     number = 0
     try:
         for batch in batches:
+            names = batch.schema.names
+            if len(set(names)) != len(names):
+                raise ValueError(f"columns have the same name: {sorted(names)!r:.100}")
             for values in batch.to_pylist():
                 number += 1
                 yield Record(number, {str(name): value for name, value in values.items()})

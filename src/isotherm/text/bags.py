@@ -154,7 +154,9 @@ def _in_range(
             good &= (place >= 1) & (place <= shape[i]) & (place == np.floor(place))
     for i in np.flatnonzero(~good).tolist():
         shown = " ".join(f"{value:g}" for value in table[i])
-        reason = f"{shown!r} lies outside of {shape[0]} x {shape[1]}, or is no count"
+        reason = (
+            f"{shown!r} lies outside of {shape[0]} x {shape[1]} (counted from 1), or is no count"
+        )
         problems.add(str(path), where[i], reason)
     return table[good]
 
@@ -196,7 +198,7 @@ def _ldac_row(
     if not np.isfinite(values).all() or (values < 0).any():
         return "holds a number that is no count"
     if (found != np.floor(found)).any() or (len(found) and found.max() >= limit):
-        return f"holds a word that is not one of 0 to {limit - 1}"
+        return f"holds a word that is not one of 0 to {limit - 1} (the first is 0)"
     return found, counts
 
 

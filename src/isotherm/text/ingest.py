@@ -16,7 +16,7 @@ from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
 from isotherm.kernels.tokens import Rows
 from isotherm.text import arrays, bags
-from isotherm.text.counting import count_texts, named
+from isotherm.text.counting import Counted, count_texts, named
 from isotherm.text.opening import check_encoding
 from isotherm.text.options import Words, words_of
 from isotherm.text.problems import Problem, Problems, check_errors
@@ -109,7 +109,8 @@ def count_words(
         Documents as `read_documents` takes them, or a table that is counted already: UCI bag of
         words, lda-c, Vowpal Wabbit, Matrix Market, .npz, .npy, or a matrix. Its words stay as are.
     lowercase, token_pattern, tokenizer, min_length
-        What a word is; a regular expression or a function from text to words is slower.
+        What a word is; a regular expression or a function from text to words is slower, and runs in
+        one thread.
     stop_words : "english", path, iterable of str, or None
         Words that do not count, taken out before runs and stems are formed.
     min_df, max_df : int or float
@@ -128,7 +129,7 @@ def count_words(
     keep : {None, "fields", "texts"}
         Whether to keep what else the records hold, or that and the texts.
     n_jobs : int, optional
-        Threads; all available cores by default.
+        Threads; all available cores by default. One with `token_pattern` or `tokenizer`.
     progress : callable, optional
         Called with the number of documents done, about once for each million characters.
 
@@ -161,7 +162,7 @@ def _count_documents(given: dict[str, Any], words: Words, held: _Held) -> Ingest
     counted = count_texts(held.texts_of(documents), words, given["progress"])
     if not held.ids:
         raise _no_documents(source, documents.noted)
-    chosen = select(counted, words)
+    chosen = _selected(counted, words, documents.noted)
     columns = documents.text_column, documents.id_column
     return _ingestion(chosen, held, documents.format, columns, documents.noted)
 
@@ -218,7 +219,8 @@ def _count_table(given: dict[str, Any], kind: str, words: Words, held: _Held) ->
     rows = Rows(matrix.indptr, matrix.indices, matrix.data)
     if words.stop_words:
         rows, labels = _without(rows, labels, words.stop_words)
-    return _ingestion(select(named(rows, labels), words), held, kind, (None, None), problems)
+    chosen = _selected(named(rows, labels), words, problems)
+    return _ingestion(chosen, held, kind, (None, None), problems)
 
 
 def _file_bag(
@@ -267,6 +269,16 @@ def _without(rows: Rows, names: list[str], stop: frozenset[str]) -> tuple[Rows, 
     before = np.concatenate([[0], np.cumsum(entries)])
     left = Rows(before[rows.indptr], number[rows.indices[entries]], rows.counts[entries])
     return left, [name for name, stay in zip(names, stays, strict=True) if stay]
+
+
+def _selected(counted: Counted, words: Words, problems: Problems) -> Selected:
+    """The columns that stay; where none does, what could not be read may be the reason."""
+    try:
+        return select(counted, words)
+    except IsothermError as error:
+        if not problems.total:
+            raise
+        raise IsothermError(f"{error} What could not be read: {problems.summary()}.") from error
 
 
 def _ingestion(

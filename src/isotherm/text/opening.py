@@ -128,9 +128,10 @@ def read_lines(path: Path, encoding: str, problems: Problems) -> Iterator[Line]:
     for number, raw in _raw_lines(path, problems):
         try:
             text = raw.decode(encoding)
-        except UnicodeDecodeError as error:
+        except UnicodeError as error:
             if not odd:
-                reason = f"not {encoding} ({error.reason}); such lines are read as latin-1"
+                why = getattr(error, "reason", error)
+                reason = f"not {encoding} ({why}); such lines are read as latin-1"
                 problems.add(str(path), number, reason)
             odd += 1
             text = raw.decode("latin-1")
@@ -138,7 +139,9 @@ def read_lines(path: Path, encoding: str, problems: Problems) -> Iterator[Line]:
 
 
 def _split(text: str) -> list[str]:
-    return text.replace("\r\n", "\n").replace("\r", "\n").splitlines(keepends=True)
+    # Not `splitlines`: it parts lines at signs that may stand within a field, such as U+2028.
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return [f"{line}\n" for line in lines[:-1]] + [line for line in lines[-1:] if line]
 
 
 def _raw_lines(path: Path, problems: Problems) -> Iterator[tuple[int, bytes]]:
@@ -167,13 +170,24 @@ def head_of(path: Path, size: int = 4096) -> bytes:
             return b""
 
 
+def start_of(path: Path) -> bytes:
+    """First bytes of a file in UTF-8 without a mark, where a mark tells what they are."""
+    head = head_of(path)
+    marked = _marked(head)
+    return head.decode(marked, "ignore").encode() if marked else head.removeprefix(codecs.BOM_UTF8)
+
+
 def _marked(head: bytes) -> str | None:
     return next((name for mark, name in MARKS if head.startswith(mark)), None)
 
 
 def _is_plain(encoding: str) -> bool:
     """Whether a line feed is one byte that is part of nothing else."""
-    return not codecs.lookup(encoding).name.startswith(("utf-16", "utf-32", "utf_16", "utf_32"))
+    # A mark may come before the first line feed; others, such as EBCDIC, have another sign for it.
+    try:
+        return "\n".encode(encoding).removeprefix(codecs.BOM_UTF8) == b"\n"
+    except UnicodeError:
+        return False
 
 
 def _signed(encoding: str) -> str:

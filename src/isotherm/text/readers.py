@@ -6,8 +6,10 @@ the end.
 
 from __future__ import annotations
 
+import html
 import itertools
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
@@ -24,6 +26,9 @@ from isotherm.text.records import Columns, Document, Record
 SMART = {"T": "title", "A": "author", "B": "bib", "K": "keywords", "N": "note", "X": "refs"}
 _SMART_MARK = re.compile(r"\.([A-Z])(?:\s+(.*))?$")
 _TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*)[^<>]*>")
+_DOC = re.compile(r"(</?doc(?:\s[^<>]*)?>)", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"""([A-Za-z][\w.-]*)\s*=\s*("[^"<>]*"|'[^'<>]*'|[^\s"'<>]+)""")
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,8});")
 # What `json.loads` raises: long numbers and deep nesting besides plain mistakes.
 _NOT_JSON = (ValueError, RecursionError)
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -39,23 +44,42 @@ def line_records(path: Path, encoding: str, problems: Problems) -> Iterator[Reco
 def folder_documents(folder: Path, encoding: str, problems: Problems) -> Iterator[Document]:
     """One document to a file, all files below a folder in the order of their names.
 
-    Files that are no text, which is told by a zero byte near their beginning, are problems; those
-    whose name begins with a dot are passed over, and so are folders of that kind.
+    Files that are no text, which is told by a zero byte near their beginning, are problems, and so
+    are folders that cannot be opened and links that lead nowhere or to folders. What has a name
+    that begins with a dot is passed over.
     """
-    for path in sorted(folder.rglob("*")):
+    for path in _files_below(folder, problems):
         inside = path.relative_to(folder)
-        if any(part.startswith(".") for part in inside.parts) or not path.is_file():
-            continue
         try:
             if b"\0" in head_of(path) and head_of(path, 2) not in (b"\xff\xfe", b"\xfe\xff"):
                 problems.add(str(path), 0, "is not a text file; it holds zero bytes")
                 continue
             text = read_text(path, encoding, problems)
         except IsothermError as error:
-            problems.add(str(path), 0, str(error))
+            problems.add(str(path), 0, str(error).removeprefix(f"{path} "))
             continue
         fields = {"folder": inside.parent.as_posix()}
         yield Document(inside.as_posix(), text, fields, f"{path}:1")
+
+
+def _files_below(folder: Path, problems: Problems) -> list[Path]:
+    """Files below a folder in the order of their names, at any depth."""
+
+    def closed(error: OSError) -> None:
+        problems.add(str(error.filename), 0, f"cannot be opened ({error.strerror})")
+
+    found = []
+    for place, folders, names in os.walk(folder, onerror=closed):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in (*folders, *(name for name in names if not name.startswith("."))):
+            path = Path(place, name)
+            if path.is_file():
+                found.append(path)
+            elif path.is_symlink():
+                problems.add(str(path), 0, "is a link to a folder or to nothing; not followed")
+            elif not path.is_dir():
+                problems.add(str(path), 0, "is no file but a pipe or a device")
+    return sorted(found)
 
 
 def json_line_records(path: Path, encoding: str, problems: Problems) -> Iterator[Record]:
@@ -171,21 +195,22 @@ def _smart_values(found: dict[str, list[str]]) -> dict[str, Any]:
 
 def trec_records(path: Path, encoding: str, problems: Problems) -> Iterator[Record]:
     """Documents between <DOC> and </DOC>; the text is what <TEXT> holds, or else all but tags."""
-    lines: list[str] = []
+    parts: list[str] = []
     start = 0
     for number, raw in read_lines(path, encoding, problems):
-        lower = raw.lower()
-        if "<doc>" in lower:
-            if start:
-                problems.add(str(path), start, "<DOC> without </DOC>")
-            lines, start = [], number
-        if start:
-            lines.append(raw)
-        elif raw.strip() and _TAG.sub("", raw).strip():
-            problems.add(str(path), number, "stands outside of <DOC> ... </DOC>")
-        if "</doc>" in lower and start:
-            yield from _trec_record("".join(lines), path, start, problems)
-            lines, start = [], 0
+        # Every other piece is a mark.
+        for is_mark, piece in zip(itertools.cycle((False, True)), _DOC.split(raw), strict=False):
+            if is_mark and piece[1] != "/":
+                if start:
+                    problems.add(str(path), start, "<DOC> without </DOC>")
+                parts, start = [piece], number
+            elif start:
+                parts.append(piece)
+                if is_mark:
+                    yield from _trec_record("".join(parts), path, start, problems)
+                    start = 0
+            elif piece.strip() and _TAG.sub("", piece).strip():
+                problems.add(str(path), number, "stands outside of <DOC> ... </DOC>")
     if start:
         problems.add(str(path), start, "<DOC> without </DOC>")
 
@@ -193,21 +218,37 @@ def trec_records(path: Path, encoding: str, problems: Problems) -> Iterator[Reco
 def _trec_record(text: str, path: Path, line: int, problems: Problems) -> Iterator[Record]:
     values: dict[str, list[str]] = {}
     tag, since = "", 0
-    for match in _TAG.finditer(text):
-        closing, name = match[1], match[2].lower()
-        if not closing and name != "doc" and not tag:
-            tag, since = name, match.end()
-        elif closing and name == tag:
-            values.setdefault(tag, []).append(_TAG.sub(" ", text[since : match.start()]).strip())
+    marks = [(match, match[1], match[2].lower()) for match in _TAG.finditer(text)]
+    last = {name: match.start() for match, closing, name in marks if closing}
+    for match, closing, name in marks:
+        if closing and name == tag:
+            values.setdefault(tag, []).append(_untagged(text[since : match.start()]))
             tag = ""
-    if tag:
-        problems.add(str(path), line, f"<{tag.upper()}> without </{tag.upper()}>")
-        return
+        elif not (closing or tag or name == "doc"):
+            if last.get(name, -1) > match.start():
+                tag, since = name, match.end()
+            elif name == "text":
+                problems.add(str(path), line, "<TEXT> without </TEXT>")
+                return
+            # Others that nothing closes, <P> or <BR>, have no text of their own.
     record: dict[str, Any] = {name: "\n".join(parts) for name, parts in values.items()}
     if "text" not in record:
         rest = [part for name, parts in values.items() if name != "docno" for part in parts]
-        record["text"] = "\n".join(rest) if rest else _TAG.sub(" ", text).strip()
+        record["text"] = "\n".join(rest) if rest else _untagged(text)
+    if "docno" not in record:  # newer collections name a document in its mark
+        for name, value in _ATTRIBUTE.findall(marks[0][0][0]):
+            record.setdefault(name.lower(), value.strip("\"'"))
     yield Record(line, record)
+
+
+def _untagged(text: str) -> str:
+    """Text without tags, and with signs for what stands for them: & for &amp;."""
+    return _ENTITY.sub(_sign, _TAG.sub(" ", text)).strip()
+
+
+def _sign(entity: re.Match[str]) -> str:
+    sign = html.unescape(entity[0])
+    return " " if sign == entity[0] else sign
 
 
 def item_documents(

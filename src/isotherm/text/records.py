@@ -15,7 +15,8 @@ log = logging.getLogger("isotherm")
 
 # Where text and names stand if nobody says so, most likely first.
 TEXTS = tuple("text body content contents document words abstract message review comment".split())
-IDS = ("id", "_id", "doc_id", "docid", "docno", "document_id", "uid", "uuid", "key")
+# Judgements of TREC go by DOCNO, and its documents may have a DOCID as well.
+IDS = ("id", "_id", "docno", "doc_id", "docid", "document_id", "uid", "uuid", "key")
 # So many records are looked at before a column is chosen.
 LOOKED_AT = 50
 
@@ -80,9 +81,8 @@ class Columns:
                 continue
             given = None if column is None else values.get(column)
             fields = {k: v for k, v in values.items() if k not in names and k != column}
-            yield Document(
-                str(number) if _missing(given) else str(given), text, fields, f"{file}:{line}"
-            )
+            name = str(number) if _missing(given) else _name(given)
+            yield Document(name, text, fields, f"{file}:{line}")
             number += 1
 
     def _names(self) -> tuple[str, ...]:
@@ -146,6 +146,11 @@ def _text(
         problems.add(file, line, f"no text in {few(list(names))}")
         return None
     return parts[0] if len(parts) == 1 else "\n".join(parts)
+
+
+def _name(value: Any) -> str:
+    # Tables that lack some numbers hold the others as floats: 7.0 is document 7.
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def _missing(value: Any) -> bool:

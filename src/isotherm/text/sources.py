@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from isotherm.data import frames
 from isotherm.errors import IsothermError
 from isotherm.text import arrow, readers, tables
-from isotherm.text.opening import check_encoding, head_of, inner_name
+from isotherm.text.opening import check_encoding, inner_name, start_of
 from isotherm.text.problems import Problem, Problems, check_errors
 from isotherm.text.records import Columns, Document, Record
 
@@ -98,7 +98,8 @@ def read_documents(
         A folder of text files; a file of one document to a line, of JSON lines, of a JSON list,
         CSV or TSV with a header, Parquet, Feather or Arrow, or a collection of SMART or TREC, also
         compressed (.gz, .bz2, .xz, and .zst from Python 3.14 on). An iterable of str, of
-        (id, text), of dicts, or of paths of which each is one document.
+        (id, text), of dicts, or of paths of which each is one document; a mapping from ids to
+        texts.
     format : str, optional
         "folder", "lines", "jsonl", "json", "csv", "smart", "trec", "parquet" or "arrow"; told by
         name and first bytes of the file if not given.
@@ -156,16 +157,29 @@ def format_of(source: Any, given: str | None) -> str:
             f"the source is {type(source).__name__}; give a path, a data frame, or an iterable of "
             "str, (id, text) or dicts."
         )
+    if isinstance(source, Mapping) and not all(isinstance(text, str) for text in source.values()):
+        raise IsothermError(
+            f"the source is {type(source).__name__} with other values than texts; give a mapping "
+            "from names to texts, a data frame, or a list of dicts."
+        )
     return "frame" if frames.is_frame(source) else "items"
 
 
 def _existing(source: str | os.PathLike[str]) -> Path:
     try:
         path = Path(os.fspath(source))
-        if path.exists():
+        if path.is_file() or path.is_dir():
             return path
-    except (OSError, ValueError, TypeError):
-        pass  # too long a name, or one with a NUL: no such file either
+        if path.exists():
+            raise IsothermError(
+                f"{path} is a pipe or a device, which can be read only once; write what it holds "
+                "to a file first."
+            )
+    except (OSError, TypeError):
+        pass  # too long a name: no such file either
+    except ValueError as error:
+        if isinstance(error, IsothermError):
+            raise
     raise IsothermError(
         f"there is no file or folder {os.fspath(source)!r:.200}; check its name. To count texts "
         "themselves, give a list of them."
@@ -187,7 +201,13 @@ def _file_format(path: Path, given: str | None) -> str:
         return str(kind)
     if name.startswith("docword"):
         return "uci"
-    found = _sniffed(head_of(path)) or kind
+    head = start_of(path)
+    if head.startswith(b"PK\x03\x04"):
+        raise IsothermError(
+            f"{path} is a zip archive: what isotherm saved (isotherm.load reads it, unless it is "
+            "cut off), or packed documents, which must be unpacked first."
+        )
+    found = _sniffed(head) or kind
     if found is None:
         raise IsothermError(
             f"the format of {path} is not known by its name or its first bytes; give format= one "
@@ -219,7 +239,8 @@ def _stream(
     if kind == "folder":
         return readers.folder_documents(Path(source), encoding, problems)
     if kind == "items":
-        return readers.item_documents(source, problems, columns)
+        items = source.items() if isinstance(source, Mapping) else source
+        return readers.item_documents(items, problems, columns)
     if kind == "frame":
         return columns.documents(tables.frame_records(source), "frame", problems)
     path = Path(source)

@@ -11,12 +11,14 @@ from isotherm.data import frames
 from isotherm.errors import IsothermError
 from isotherm.text.opening import inner_name, read_lines
 from isotherm.text.problems import Problems
-from isotherm.text.records import Record
+from isotherm.text.records import IDS, TEXTS, Record
 
 # What may part the fields of a .csv file; the one that its header has most of does.
 DELIMITERS = ",;\t|"
 # Characters of the longest field; the csv module's own limit is too small for text.
 LONGEST_FIELD = 1 << 30
+# A first line with one of these is a header.
+KNOWN = frozenset((*IDS, *TEXTS, "title", "name", "label"))
 
 
 def csv_records(path: Path, encoding: str, problems: Problems) -> Iterator[Record]:
@@ -28,7 +30,8 @@ def csv_records(path: Path, encoding: str, problems: Problems) -> Iterator[Recor
     first = next(lines, "")
     if not first.strip():
         return
-    delimiter = "\t" if inner_name(path).endswith((".tsv", ".tab")) else _delimiter(first)
+    tabs = inner_name(path).endswith((".tsv", ".tab")) and "\t" in first
+    delimiter = "\t" if tabs else _delimiter(first)
     before = csv.field_size_limit(LONGEST_FIELD)
     try:
         # In strict mode a quote that nothing closes is an error; else it would swallow the rest.
@@ -57,6 +60,8 @@ def _rows(rows: Any, path: Path, problems: Problems) -> Iterator[Record]:
             continue
         if header is None:
             header = _header(row, path)
+            if not set(map(str.lower, header)).intersection(KNOWN) and _holds_number(header):
+                problems.add(str(path), rows.line_num, f"{row!r:.100} was taken for the header")
         elif not any(field.strip() for field in row):
             continue
         elif len(row) != len(header):
@@ -67,13 +72,19 @@ def _rows(rows: Any, path: Path, problems: Problems) -> Iterator[Record]:
 
 
 def _header(row: list[str], path: Path) -> list[str]:
-    names = [name.strip() for name in row]
-    if len(set(names)) != len(names) or not all(names):
+    # pandas writes a column of row numbers without a name.
+    names = [name.strip() or f"column {i}" for i, name in enumerate(row, 1)]
+    if len(set(names)) != len(names):
         raise IsothermError(
-            f"{path}: the first line, {row!r:.200}, is no header; it must name every column, each "
+            f"{path}: the first line, {row!r:.200}, is no header; it must name the columns, each "
             "once. Add one, or give the texts as a list."
         )
     return names
+
+
+def _holds_number(names: list[str]) -> bool:
+    """Whether some name is a number, as fields of data may be and names are not."""
+    return any(name.replace(".", "", 1).removeprefix("-").isdecimal() for name in names)
 
 
 def _delimiter(header: str) -> str:
