@@ -1,6 +1,7 @@
 """The file format itself: what is written, and what is refused."""
 
 import hashlib
+import datetime
 import io
 import json
 import os
@@ -361,3 +362,21 @@ def test_a_full_disk_leaves_the_old_file(path: Path, monkeypatch: pytest.MonkeyP
         archive.write(path, archive.Archive("map", None, {"a": TABLE}))
     assert path.read_bytes() == before
     assert [one.name for one in path.parent.iterdir()] == ["file.iso"]
+
+
+def test_how_a_file_came_to_be(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, written = archive.read_about(path, "map")
+    assert found.kind == "map"
+    assert written.version == 1
+    assert written.library == archive.library()
+    assert datetime.datetime.fromisoformat(written.created).tzinfo is datetime.UTC
+
+    def odd(meta: dict[str, Any]) -> None:
+        meta.update(version=0, library=None)
+        del meta["created"]
+
+    monkeypatch.setitem(archive.MIGRATIONS, 0, lambda meta: {**meta, "version": 1})
+    with_meta(path, odd)
+    assert archive.read_about(path)[1] == (0, "", "")
+    with pytest.raises(IsothermError, match="'fit' was asked for"):
+        archive.read_about(path, "fit")

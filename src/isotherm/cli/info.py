@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
 import warnings
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -57,25 +55,20 @@ def _run(path: Path) -> dict[str, Any]:
 
 def _archive(path: Path) -> dict[str, Any]:
     """What a file of isotherm holds; reading it compares all checksums."""
-    from isotherm.io import archive
+    from isotherm.io import archive, values
+    from isotherm.io.registry import known
 
-    found = archive.read(path)
-    with zipfile.ZipFile(path) as file:
-        meta = json.loads(file.read(archive.META))
+    found, written = archive.read_about(path)
     summary = {
         "file": str(path),
         "kind": found.kind,
-        "version": meta["version"],
-        "library": meta["library"],
-        "created": meta["created"],
+        **written._asdict(),
         "bytes": path.stat().st_size,
         "arrays": len(found.arrays),
         "checksums": "ok",
     }
     if found.kind != "checkpoint":
-        from isotherm.io.store import load
-
-        summary["holds"] = " ".join(repr(load(path)).split())
+        summary["holds"] = " ".join(repr(values.decoded(found, known(), path)).split())
     return summary
 
 

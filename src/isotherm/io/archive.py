@@ -59,6 +59,17 @@ class Archive(NamedTuple):
     arrays: dict[str, Array]
 
 
+class Written(NamedTuple):
+    """How a file came to be: version of the format, library that wrote it, and when (UTC).
+
+    The last two are for information; they are what the file says, or empty.
+    """
+
+    version: int
+    library: str
+    created: str
+
+
 def write(path: str | os.PathLike[str], archive: Archive) -> Path:
     """Path of the file that was written, the one given; an older file is replaced in one step."""
     final = Path(path)
@@ -88,10 +99,15 @@ def write(path: str | os.PathLike[str], archive: Archive) -> Path:
 
 def read(path: str | os.PathLike[str], *kinds: str) -> Archive:
     """What a file holds, if it is whole and of one of the kinds (of any if none are given)."""
+    return read_about(path, *kinds)[0]
+
+
+def read_about(path: str | os.PathLike[str], *kinds: str) -> tuple[Archive, Written]:
+    """The same, and how the file came to be."""
     given = Path(path)
     with given.open("rb") as file:
         try:
-            archive = _read(given, file)
+            archive, written = _read(given, file)
         except IsothermError:
             raise
         except DAMAGE as error:
@@ -101,7 +117,7 @@ def read(path: str | os.PathLike[str], *kinds: str) -> Archive:
             f"{given} holds {archive.kind!r}, and {' or '.join(map(repr, kinds))} was asked for; "
             "isotherm.load reads whatever a file holds"
         )
-    return archive
+    return archive, written
 
 
 def library() -> str:
@@ -153,7 +169,7 @@ def _write_array(file: zipfile.ZipFile, name: str, array: Array) -> dict[str, An
 # Reading ---------------------------------------------------------------------------------------
 
 
-def _read(path: Path, file: IO[bytes]) -> Archive:
+def _read(path: Path, file: IO[bytes]) -> tuple[Archive, Written]:
     size = os.fstat(file.fileno()).st_size
     if not zipfile.is_zipfile(file):
         raise unreadable(path, "an empty file" if not size else "not a zip archive, or cut off")
@@ -164,7 +180,8 @@ def _read(path: Path, file: IO[bytes]) -> Archive:
             old = "meta.npy" in members
             why = "an .npz of an early map; make the map again" if old else "without meta.json"
             raise unreadable(path, why)
-        meta = _meta(path, json.loads(archive.read(META), parse_constant=_refuse_constant))
+        found = json.loads(archive.read(META), parse_constant=_refuse_constant)
+        meta = _meta(path, found)
         described = meta["arrays"]
         expected = {META, *(f"arrays/{name}.npy" for name in described)}
         if members.keys() != expected:
@@ -174,7 +191,8 @@ def _read(path: Path, file: IO[bytes]) -> Archive:
             name: _read_array(path, archive, members[f"arrays/{name}.npy"], one)
             for name, one in described.items()
         }
-    return Archive(meta["kind"], meta["content"], arrays)
+    said = [str(found.get(name) or "")[:80] for name in ("library", "created")]
+    return Archive(meta["kind"], meta["content"], arrays), Written(found["version"], *said)
 
 
 def _members(path: Path, file: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:

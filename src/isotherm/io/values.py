@@ -19,9 +19,13 @@ def write(path: str | os.PathLike[str], kind: str, value: Any, registry: codec.R
 
 def read(path: str | os.PathLike[str], registry: codec.Registry, *kinds: str) -> Any:
     """The value in a file, if it is of one of the kinds (of any if none are given)."""
-    _, content, arrays = archive.read(path, *kinds)
+    return decoded(archive.read(path, *kinds), registry, path)
+
+
+def decoded(found: archive.Archive, registry: codec.Registry, path: str | os.PathLike[str]) -> Any:
+    """The value that a file holds, which has been read."""
     try:
-        return codec.Reader(registry, arrays).decode(content)
+        return codec.Reader(registry, found.arrays).decode(found.content)
     except archive.DAMAGE as error:
         # Also what a constructor refuses: it was not refused when the file was written.
         why = str(error) or type(error).__name__
