@@ -30,16 +30,17 @@ export function barRow(bar) {
  * Bars under one another, the first `most` of them, the rest behind a button.
  * @param {object[]} bars as barRow takes them
  * @param {number} [most]
+ * @param {"wide"|""} [look] wide: room for names of several words
  * @returns {HTMLElement}
  */
-export function barList(bars, most = 20) {
-  const list = h("div.bars", null, bars.slice(0, most).map(barRow));
+export function barList(bars, most = 20, look = "") {
+  const list = h(`div.bars${look && `.${look}`}`, null, bars.slice(0, most).map(barRow));
   if (bars.length > most) {
     const more = h("button.plain", {
       type: "button", text: `Show ${Math.min(200, bars.length - most)} more`,
       onclick: () => {
         more.remove();
-        list.append(barList(bars.slice(most, most + 200), 200));
+        list.append(barList(bars.slice(most, most + 200), 200, look));
       },
     });
     list.append(more);

@@ -1,9 +1,8 @@
 // Curves against temperature: hot at the left, cold at the right, on a logarithmic axis.
 
-import { s, short } from "./dom.js";
+import { s, short, tiny } from "./dom.js";
 
-const HIGH = 96;
-const PAD = { left: 44, right: 10, top: 20, bottom: 18 };
+const PAD = { left: 42, right: 14, top: 20, bottom: 18 };
 
 /**
  * Where a temperature stands, 0 (hottest) to 1.
@@ -27,37 +26,41 @@ export function temperatureAt(place, [hot, cold]) {
 /**
  * One chart.
  * @param {{name: string, points: [number, number][], ends: [number, number], wide: number,
- *   transitions: number[], stages: number[], kept: number|null, cursor: number|null}} what
- *   points are (temperature, value); all temperatures
+ *   high: number, zoom: number, transitions: number[], stages: number[], kept: number|null,
+ *   cursor: number|null}} what
+ *   points are (temperature, value); wide and high in px of the screen, zoom of all lettering
  * @returns {SVGElement}
  */
 export function chart(what) {
-  const { points, ends, wide } = what;
+  const { points, ends, zoom } = what;
+  const wide = what.wide / zoom;
+  const bottom = what.high / zoom - PAD.bottom;
+  const high = bottom - PAD.top;
   const inner = wide - PAD.left - PAD.right;
-  const bottom = HIGH + PAD.top;
   const x = (temperature) => PAD.left + along(temperature, ends) * inner;
   const values = points.map(([, value]) => value);
   const low = Math.min(...values);
-  const high = Math.max(...values);
-  const y = (value) => bottom - (high > low ? (value - low) / (high - low) : 0.5) * HIGH;
+  const top = Math.max(...values);
+  const y = (value) => bottom - (top > low ? (value - low) / (top - low) : 0.5) * high;
   const line = points.map(([temperature, value], at) => `${at ? "L" : "M"}${x(temperature).toFixed(1)} ${y(value).toFixed(1)}`).join("");
   const inRange = (temperature) => temperature <= ends[0] * 1.0001 && temperature >= ends[1] * 0.9999;
   const at = (temperature, name, from = PAD.top) => s(`line.${name}`, { x1: x(temperature), x2: x(temperature), y1: from, y2: bottom });
   return s("svg", {
-    viewBox: `0 0 ${wide} ${bottom + PAD.bottom}`, width: wide, height: bottom + PAD.bottom, role: "img",
+    viewBox: `0 0 ${wide} ${bottom + PAD.bottom}`, width: what.wide, height: what.high, role: "img",
     "aria-label": `${what.name} against temperature, from ${short(values[0])} to ${short(values[values.length - 1])}`,
   },
   s("text.chart-name", { x: PAD.left, y: 12, text: what.name }),
   what.transitions.filter(inRange).map((temperature) => at(temperature, "transition")),
   s("line.axis", { x1: PAD.left, x2: wide - PAD.right, y1: bottom, y2: bottom }),
   what.stages.filter(inRange).map((temperature) => at(temperature, "tick", bottom - 5)),
-  what.kept !== null && inRange(what.kept) ? at(what.kept, "kept") : null,
+  what.kept !== null && inRange(what.kept) ? [at(what.kept, "kept"),
+    s("path.kept-mark", { d: `M${x(what.kept) - 4} ${PAD.top - 5}h8l-4 6z` })] : null,
   s("path.curve", { d: line }),
   points.length === 1 ? s("circle.curve-dot", { cx: x(points[0][0]), cy: y(points[0][1]), r: 3 }) : null,
   what.cursor !== null && inRange(what.cursor) ? [at(what.cursor, "cursor"),
     s("circle.cursor-dot", { cx: x(what.cursor), cy: y(valueAt(points, what.cursor)), r: 4 })] : null,
-  s("text.end", { x: PAD.left - 5, y: PAD.top + 8, "text-anchor": "end", text: short(high) }),
-  high > low ? s("text.end", { x: PAD.left - 5, y: bottom, "text-anchor": "end", text: short(low) }) : null,
+  s("text.end", { x: PAD.left - 5, y: PAD.top + 8, "text-anchor": "end", text: tiny(top) }),
+  top > low ? s("text.end", { x: PAD.left - 5, y: bottom, "text-anchor": "end", text: tiny(low) }) : null,
   temperatureTicks(ends, inner).map((temperature) => s("text.end", {
     x: x(temperature), y: bottom + 13, "text-anchor": "middle", text: short(temperature),
   })));

@@ -197,7 +197,7 @@ export class Explorer {
     if (column.kind === "category") return column.categories[codes[i]] ?? "";
     if (codes[i] === 65535) return "";
     const value = column.low + (codes[i] / 65534) * (column.high - column.low);
-    return String(Number(value.toPrecision(4)));
+    return String(Number(value.toPrecision(5)));
   }
 }
 

@@ -18,6 +18,7 @@ const FIRST = 20000; // letters shown of a long text until the reader asks for t
  */
 export function createDocument(element, data, store, source) {
   const { nouns } = data;
+  const worded = data.meta.live || data.has("texts") || data.has("words"); // points have no texts
   let loaded = null;
   let whole = false;
   element.addEventListener("click", (event) => {
@@ -98,7 +99,8 @@ export function createDocument(element, data, store, source) {
     const topics = (found?.topics?.length ? found.topics : data.topicsOf(i)).filter(([k, p]) => data.topics[k] && Number.isFinite(p));
     put(element, navigation(),
       h("h2.document-title", { text: found?.title || data.title(i) }),
-      fields(found), topicBars(topics), h("section", null, h("h3", { text: "Text" }), body(found, topics)));
+      fields(found), topicBars(topics),
+      worded ? h("section", null, h("h3", { text: "Text" }), body(found, topics)) : null);
     return undefined;
   }
 

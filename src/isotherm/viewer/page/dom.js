@@ -79,6 +79,24 @@ export function short(value) {
 }
 
 /**
+ * A value as it stands in a table, without separators: years stay years.
+ * @param {number} value
+ */
+export function plain(value) {
+  return Number.isFinite(value) ? String(Number(value.toPrecision(5))) : "–";
+}
+
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+
+/**
+ * A number in the least room: 12.4K, 0.031.
+ * @param {number} value
+ */
+export function tiny(value) {
+  return Math.abs(value) >= 1000 ? compact.format(value).replace("-", "−") : short(value).replace("-", "−");
+}
+
+/**
  * A share as per cent: "12 %", "3.4 %", "< 0.1 %".
  * @param {number} value
  */

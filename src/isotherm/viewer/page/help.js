@@ -5,7 +5,7 @@ import { h, put } from "./dom.js";
 /** Keys, as the reader sees them. keys.js does what this says. */
 export const KEYS = [
   ["/", "search"],
-  ["1 2 3 4", "the panels"],
+  ["1  2  3  4", "the panels"],
   ["Esc", "let go of the innermost thing chosen"],
   ["n  p", "next and previous document among those lit"],
   ["[  ]", "hotter and colder"],
@@ -15,7 +15,7 @@ export const KEYS = [
   ["m  b  l", "drag to move, by a box, by a lasso"],
   ["c", "colour by the next column"],
   ["t", "light, dark, or as the system"],
-  ["↑ ↓ ← →", "walk lists, tree, slider and map"],
+  ["↑  ↓  ←  →", "walk lists, tree, slider and map"],
   ["?", "this page"],
 ];
 

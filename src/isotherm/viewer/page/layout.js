@@ -70,6 +70,8 @@ export function createLayout(data, store) {
     }
   }
   store.on("tab", show);
+  // What the reader asks for must be seen: a panel that was put away comes back.
+  store.on(["tab", "document"], () => document.body.removeAttribute("data-alone"));
   show();
   return { bodies, lit, tabs };
 }

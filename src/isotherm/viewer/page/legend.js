@@ -1,6 +1,6 @@
 // The legend that floats over the map: what a colour means, and which of it is drawn.
 
-import { h, put, count, short, iconButton } from "./dom.js";
+import { h, put, count, plain, iconButton } from "./dom.js";
 import { createList } from "./list.js";
 import { presentColouring, dot } from "./swatches.js";
 
@@ -102,8 +102,8 @@ export function createLegend(element, data, store) {
     const stops = Array.from({ length: 9 }, (_, at) => colours[Math.round((at / 8) * (colours.length - 1))]);
     put(body,
       h("div.gradient", { vars: { ramp: `linear-gradient(to right, ${stops.join(", ")})` }, "aria-hidden": "true" }),
-      h("div.gradient-ends", null, h("span", { text: short(column.low) }),
-        h("span", { text: short((column.low + column.high) / 2) }), h("span", { text: short(column.high) })),
+      h("div.gradient-ends", null, h("span", { text: plain(column.low) }),
+        h("span", { text: plain((column.low + column.high) / 2) }), h("span", { text: plain(column.high) })),
       column.missing ? h("p.legend-entry", null, dot(missing), h("span.name", { text: "not known" }), h("span.number", { text: count(column.missing) })) : null);
   }
 
@@ -126,5 +126,5 @@ export function createLegend(element, data, store) {
   store.on(["colour", "stage", "dark", "arrived"], draw);
   store.on("hidden", marks);
   draw();
-  open(!matchMedia("(max-width: 760px)").matches);
+  open(!matchMedia("(max-width: 1000px)").matches);
 }

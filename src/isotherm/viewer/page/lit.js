@@ -42,12 +42,9 @@ function light(data, state, by, codes) {
     }
     return { mask, count };
   }
-  const wanted = by === "node" ? data.topicsBelow(state.node) : new Set([state.topic]);
-  for (let i = 0; i < data.n; i++) {
-    if (!wanted.has(codes[i])) continue;
-    mask[i] = 1;
-    count += 1;
-  }
+  const wanted = new Uint8Array(65536); // a set would be slow for a million documents
+  for (const k of by === "node" ? data.topicsBelow(state.node) : [state.topic]) wanted[k] = 1;
+  for (let i = 0; i < data.n; i++) count += mask[i] = wanted[codes[i]];
   return { mask, count };
 }
 

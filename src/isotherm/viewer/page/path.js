@@ -7,11 +7,12 @@ import { capital } from "./layout.js";
 
 const PLAY = "M8 5l11 7-11 7z";
 const PAUSE = "M8 5v14M16 5v14";
+const MOST_JUMPS = 8;
 const STEP = 900; // ms a stage is shown while the path runs
 
 /**
- * Temperatures of transitions of a cooling: the splits of the tree where they are known, else
- * where the number of components grows, at most 40.
+ * Temperatures of transitions of a cooling: the first, and the splits of the tree where they are
+ * known; else where the number of components grows, unless it grows nearly everywhere.
  * @param {import("./data.js").Explorer} data
  * @param {object} cooling
  * @returns {number[]}
@@ -25,10 +26,9 @@ export function transitionsOf(data, cooling) {
       if (Number.isFinite(temperature) && data.children[node].length) found.add(temperature);
     });
   } else {
-    cooling.trace.forEach((record, at) => {
-      const before = cooling.trace[at - 1];
-      if (before && Math.round(record.n_effective) > Math.round(before.n_effective)) found.add(record.temperature);
-    });
+    const grown = cooling.trace.filter((record, at) =>
+      at && Math.round(record.n_effective) > Math.round(cooling.trace[at - 1].n_effective));
+    if (grown.length <= MOST_JUMPS) grown.forEach((record) => found.add(record.temperature));
   }
   return [...found].sort((a, b) => b - a).slice(0, 40);
 }
@@ -82,7 +82,7 @@ export function createPath(element, data, store) {
     const heldout = cooling.name === "topics" ? "Held-out perplexity" : "Held-out score";
     return [
       [heldout, (record) => record.heldout],
-      [`Effective ${cooling.parts ?? "components"}`, (record) => record.n_effective],
+      [`Effective ${cooling.parts === "components" ? data.nouns.components : cooling.parts}`, (record) => record.n_effective],
       ["Free energy", (record) => record.free_energy],
     ].map(([name, value]) => [name, cooling.trace
       .map((record) => [record.temperature, value(record)])
@@ -97,13 +97,17 @@ export function createPath(element, data, store) {
     const temperatures = cooling.trace.map((record) => record.temperature).filter((one) => one > 0);
     const ends = [Math.max(...temperatures), Math.min(...temperatures)];
     const all = series(cooling);
-    const room = charts.clientWidth / Math.max(1, all.length);
-    const wide = Math.round(Math.max(220, Math.min(620, room - 12)));
+    const style = getComputedStyle(charts);
+    const gap = parseFloat(style.columnGap) || 0;
+    const inside = charts.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+    const wide = Math.floor(Math.max(220, (inside - gap * (all.length - 1)) / Math.max(1, all.length)));
+    const zoom = parseFloat(getComputedStyle(document.documentElement).fontSize) / 15.5;
+    const high = Math.round(Math.max(108 * zoom, Math.min(0.16 * innerHeight, 190 * zoom)));
     const ofTopics = cooling.name === "topics";
     const stage = data.stages[store.state.stage];
     put(charts, all.map(([name, points]) => {
       const svg = chart({
-        name, points, ends, wide, transitions: transitionsOf(data, cooling),
+        name, points, ends, wide, high, zoom, transitions: transitionsOf(data, cooling),
         stages: ofTopics ? data.stages.map((one) => one.temperature) : [],
         kept: Number.isFinite(cooling.temperature) ? cooling.temperature : null,
         cursor: ofTopics && stage ? stage.temperature : null,

@@ -45,7 +45,7 @@ export function createSearch(element, data, store, source) {
     },
   });
   const told = h("div.search-told", { role: "status" });
-  const topics = h("div");
+  const topics = h("div.search-about");
   let hits = [];
   const list = createDocumentList(data, store, "Found", { height: 4.5, more: (at) => why(hits[at]) });
   put(element,

@@ -6,6 +6,7 @@ import { barList } from "./bars.js";
 import { shares, tellingWords } from "./shares.js";
 import { topicColour } from "./swatches.js";
 import { chooseTopic, chooseWord } from "./actions.js";
+import { createDocumentList } from "./doclist.js";
 import { createWordCard } from "./word.js";
 
 const ICONS = {
@@ -29,12 +30,13 @@ export function createLit(element, data, store, map) {
     type: "button", text: "What is in it", "aria-expanded": "false", "aria-controls": "lit-inside",
     onclick: () => open(inside.hidden),
   });
-  const bar = h("div.lit-bar", null, told, more,
+  const bar = h("div.lit-bar", null, h("div.lit-what", null, told, more),
     iconButton("Zoom to it (f)", ICONS.zoom, { onclick: () => map.zoomTo(litList(data, store.state)) }),
     iconButton("Save the list as CSV", ICONS.save, { onclick: save }),
     iconButton("Let go (Esc)", ICONS.clear, {
       onclick: () => store.set({ matches: null, selected: null, node: -1, topic: -1 }),
     }));
+  const documents = createDocumentList(data, store, `Selected ${nouns.rows}`);
   const word = h("div.word-place");
   put(element, bar, inside, word);
   createWordCard(word, data, store);
@@ -94,7 +96,9 @@ export function createLit(element, data, store, map) {
           bars(mixture.map((one) => ({ ...one, name: column.categories[one.code] }))));
       }
     }
-    put(inside, parts.length ? parts : h("p.quiet", { text: "Nothing is known of it but its places." }));
+    if (litBy(state) === "selected") parts.push(h("h3", { text: nouns.rows }), documents.element);
+    put(inside, parts);
+    documents.show(list);
   }
 
   function bars(mixture) {
@@ -102,7 +106,7 @@ export function createLit(element, data, store, map) {
     return barList(mixture.map((one) => ({
       ...one, value: one.share, most, text: percent(one.share),
       title: `${one.name}: ${count(one.count)} (${percent(one.share)}; in the whole collection ${percent(one.base)})`,
-    })), 5);
+    })), 5, "wide");
   }
 
   let before = null;

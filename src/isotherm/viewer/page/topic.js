@@ -153,7 +153,7 @@ export function createTopic(element, data, store) {
     drawWords();
     drawKin(one);
     const list = data.codesAt(state.stage) ? data.documentsOfTopic(state.topic, state.stage) : new Uint32Array();
-    titles.textContent = list.length ? `${capital(nouns.rows)}, the most typical first` : `Strongest in no ${nouns.row}`;
+    titles.textContent = list.length ? `${capital(nouns.rows)}${state.stage >= data.lastStage ? ", the most typical first" : ""}` : `Strongest in no ${nouns.row}`;
     documents.element.hidden = !list.length;
     documents.show(list);
   }

@@ -13,6 +13,12 @@ const ORDERS = {
   name: (topics) => (a, b) => topics[a].name.localeCompare(topics[b].name),
 };
 
+/** The first words that its name does not tell already. */
+function otherWords(topic) {
+  const told = new Set(topic.name.split(/[,\s]+/));
+  return topic.words.map(([word]) => word).filter((word) => !told.has(word)).slice(0, 8);
+}
+
 /**
  * Fills the panel of topics.
  * @param {HTMLElement} element
@@ -48,9 +54,9 @@ export function createTopics(element, data, store) {
     const coherence = order.value === "coherence" ? ` · ${short(topic.coherence)}` : "";
     return [
       h("span.topic-head", null, dot(topicColour(data, store.state, k, store.state.stage)),
-        h("span.name", { text: topic.words.slice(0, 3).map(([word]) => word).join(" ") || topic.name }),
+        h("span.name", { text: topic.name }),
         h("span.number", { text: percent(topic.size) + coherence })),
-      h("span.topic-words", { text: topic.words.slice(3, 10).map(([word]) => word).join(" ") }),
+      h("span.topic-words", { text: otherWords(topic).join(" ") }),
       h("span.topic-weight", { vars: { w: String(topic.size / most), c: topicColour(data, store.state, k, store.state.stage) } }),
     ];
   }

@@ -89,7 +89,7 @@ export function createTree(element, data, store) {
     h("span.node-colours", { "aria-hidden": "true" }, colours.map((c) => h("i", { vars: { c } }))),
     h("span.name", { text: name }),
     temperature !== null && temperature !== undefined && !leaf ? h("span.number.temperature", { text: `T ${short(temperature)}` }) : null,
-    h("span.number", { text: spread ? percent(share) : percent(tree.sizes[node]) }),
+    h("span.number.node-share", { text: spread ? percent(share) : percent(tree.sizes[node]) }),
     spread ? h("span.node-bar", { vars: { w: String(most ? share / most : 0), c: leaf && k !== null ? topicColour(data, state, k) : "var(--accent)" } }) : null);
   }
 

@@ -41,7 +41,7 @@ export function createWordCard(element, data, store) {
       text: percent(p), colour: topicColour(data, state, k),
       title: `${percent(p)} of its occurrences belong to “${data.topics[k]?.name}”`,
       onclick: () => chooseFinalTopic(store, data, k),
-    })), 5);
+    })), 5, "wide");
   }
 
   store.on(["word", "dark", "tab", "arrived"], draw);
