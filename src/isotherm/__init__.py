@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Splitting,
         Tempered,
     )
+    from isotherm.anneal.stages import Stages
     from isotherm.anneal.start import Noisy, Spectral
     from isotherm.data.counts import Counts, as_counts
     from isotherm.data.split import split_rows, split_tokens
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from isotherm.text.ingest import Ingestion, count_words
     from isotherm.text.sources import read_documents
     from isotherm.tree import Tree
+    from isotherm.viewer.explorer import Explorer
 
 __version__ = "0.1.0"
 
@@ -54,6 +56,7 @@ _HOME = {
     "Counts": "isotherm.data.counts",
     "DTM": "isotherm.estimators.manifold",
     "DocumentMixture": "isotherm.estimators.document",
+    "Explorer": "isotherm.viewer.explorer",
     "Exponential": "isotherm.anneal.schedule",
     "Fixed": "isotherm.anneal.schedule",
     "GTM": "isotherm.estimators.gtm",
@@ -78,6 +81,7 @@ _HOME = {
     "Segmentation": "isotherm.images.segmentation",
     "Spectral": "isotherm.anneal.start",
     "Splitting": "isotherm.anneal.schedule",
+    "Stages": "isotherm.anneal.stages",
     "TTMM": "isotherm.estimators.ttmm",
     "Tempered": "isotherm.anneal.schedule",
     "TimeLimit": "isotherm.anneal.callbacks",
@@ -110,6 +114,7 @@ __all__ = [
     "CorpusMap",
     "Counts",
     "DocumentMixture",
+    "Explorer",
     "Exponential",
     "Fixed",
     "Grid",
@@ -131,6 +136,7 @@ __all__ = [
     "Segmentation",
     "Spectral",
     "Splitting",
+    "Stages",
     "Tempered",
     "TimeLimit",
     "Tree",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import Any
 
-from isotherm.anneal import branches, grow, schedule, start, trace
+from isotherm.anneal import branches, grow, schedule, stages, start, trace
 from isotherm.data import _file
 from isotherm.estimators import (
     aspect,
@@ -63,6 +63,8 @@ PLAIN: dict[str, type[Any]] = {
     "Grown": grow.Grown,
     "Growth": grow.Growth,
     "Record": trace.Record,
+    "Stage": stages.Stage,
+    "Stages": stages.Stages,
     "State": trace.State,
     "Step": trace.Step,
     "Tree": Tree,

@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from isotherm.anneal.stages import Stages
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.estimators.annealed import Annealed
@@ -24,8 +25,9 @@ KINDS: tuple[tuple[type[Any], str], ...] = (
     (MappedCorpus, "fit"),
     (CorpusMap, "map"),
     (SearchIndex, "index"),
+    (Stages, "stages"),
 )
-KEPT = ("counts", "fit", "map", "index")
+KEPT = ("counts", "fit", "map", "index", "stages")
 
 
 def save(thing: Any, path: str | os.PathLike[str]) -> Path:
@@ -37,7 +39,7 @@ def save(thing: Any, path: str | os.PathLike[str]) -> Path:
 
     Parameters
     ----------
-    thing : Counts, estimator, MappedCorpus, CorpusMap or SearchIndex
+    thing : Counts, estimator, MappedCorpus, CorpusMap, SearchIndex or Stages
     path : str or path
         The name is taken as it is.
 
@@ -59,7 +61,7 @@ def save(thing: Any, path: str | os.PathLike[str]) -> Path:
             return values.write(path, name, thing, known())
     raise IsothermError(
         f"cannot save {type(thing).__module__}.{type(thing).__qualname__}; what can be saved are "
-        "Counts, estimators, what map_corpus returns, CorpusMap and SearchIndex"
+        "Counts, estimators, what map_corpus returns, CorpusMap, SearchIndex and Stages"
     )
 
 

@@ -118,6 +118,15 @@ class CorpusMap:
         found: CorpusMap = values.expect(values.read(path, registry.known(), "map"), cls, path)
         return found
 
+    def save_html(self, path: str | os.PathLike[str], *, title: str = "Map of documents") -> Path:
+        """Path of the page that was written, to explore the map in a browser.
+
+        It knows what the map knows; `isotherm.Explorer` adds search, tree and stages.
+        """
+        from isotherm.viewer.explorer import Explorer
+
+        return Explorer.of(self, title=title).save_html(path)
+
     def __repr__(self) -> str:
         n_rows, n_topics = self.topic_weights.shape
         shape = " x ".join(map(str, self.grid_shape))

@@ -14,7 +14,8 @@ from isotherm.errors import IsothermError
 from isotherm.viewer.container import well_formed
 
 ENTRY = "app.js"
-SKELETON, STYLE = "index.html", "style.css"
+# Of rules that say different things the later one holds: the general ones come first.
+SKELETON, STYLES = "index.html", ("style.css", "panels.css")
 # What the skeleton has in double braces.
 FIELDS = ("csp", "title", "style", "points", "script", "parts")
 MARK = re.compile(r"\{\{(\w+)\}\}")
@@ -53,7 +54,7 @@ def pieces(parts: Iterable[tuple[str, bytes]] | None, title: str) -> Iterator[st
     fixed = {
         "csp": policy(live=parts is None),
         "title": escape(well_formed(title)),
-        "style": _text(STYLE),
+        "style": _style(),
         "script": linked(),
     }
     rest = iter(parts or ())
@@ -79,7 +80,7 @@ def policy(live: bool) -> str:
     """
     return (
         f"default-src {NOBODY}; script-src '{_digest(linked())}'; "
-        f"style-src '{_digest(_text(STYLE))}'; img-src data: blob:; "
+        f"style-src '{_digest(_style())}'; img-src data: blob:; "
         f"connect-src {SELF if live else NOBODY}; base-uri {NOBODY}; form-action {NOBODY}"
     )
 
@@ -198,6 +199,11 @@ def _block(name: str, block: bytes) -> Iterator[str]:
 
 def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+
+
+@cache
+def _style() -> str:
+    return "".join(map(_text, STYLES))
 
 
 @cache

@@ -1,0 +1,217 @@
+"""Topics, tree and annealing of a model in the words of a page."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from isotherm.data.base import Array
+from isotherm.data.counts import Counts
+from isotherm.errors import IsothermError
+from isotherm.evaluate.matching import similarities
+from isotherm.evaluate.word_coherence import coherence
+from isotherm.maps.corpus import Cooling, CorpusMap
+from isotherm.tree import Tree
+
+N_WORDS, N_NODE_WORDS, N_SIMILAR, N_NAME = 20, 10, 5, 3
+# Coherence looks at no more non-zeros than this: at a part of the documents, if there are more.
+COHERENCE_WORK = 5_000_000
+# Distributions with a smaller L1 distance are taken for the same.
+SAME = 0.02
+
+Words = list[list[Any]]
+
+
+def topics_of(model: Any, names: list[str], counts: Counts | None) -> list[dict[str, Any]]:
+    """What the page is told of each topic of a model.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    names : list of str (J,)
+        The words.
+    counts : Counts (I, J), optional
+        Where coherence is looked up.
+    """
+    table, unigram = model.components_, model.unigram_
+    damped = table / (unigram + 1.0 / len(unigram))
+    lift = np.divide(table, unigram, out=np.zeros_like(table), where=unigram > 0)
+    alike = similarities(table, table, "hellinger")
+    scores = _coherence(table, counts)
+    tree = tree_of(model)
+    found = []
+    for k in range(len(table)):
+        words = listed(table[k], names, N_WORDS)
+        # Chosen by the damped ratio, which keeps one-off words down; shown by the true one.
+        telling = _largest(damped[k], N_WORDS)
+        telling = telling[np.argsort(-lift[k, telling], kind="stable")]
+        near = [int(j) for j in np.argsort(-alike[k], kind="stable") if j != k][:N_SIMILAR]
+        found.append(
+            {
+                "name": name_of(words),
+                "words": words,
+                "lift": [[names[j], _short(lift[k, j])] for j in telling if table[k, j] > 0],
+                "size": float(model.weights_[k]),
+                "coherence": scores[k],
+                "similar": [[j, _short(alike[k, j])] for j in near],
+                "node": None if tree is None else tree.leaves[k],
+            }
+        )
+    return found
+
+
+def topics_of_map(given: CorpusMap) -> list[dict[str, Any]]:
+    """What a map alone says of its topics: words in their order, without probabilities."""
+    return [
+        {
+            "name": name_of([[word, None] for word in words]),
+            "words": [[word, None] for word in words],
+            "lift": [],
+            "size": float(size),
+            "coherence": None,
+            "similar": [],
+            "node": None,
+        }
+        for words, size in zip(given.top_words, given.topic_sizes, strict=True)
+    ]
+
+
+def name_of(words: Words) -> str:
+    """A few words that stand for a topic."""
+    return ", ".join(str(word) for word, _ in words[:N_NAME])
+
+
+def listed(values: Array, names: list[str], number: int) -> Words:
+    """The words of the largest values, with them; those of value 0 are left out."""
+    return [[names[j], _short(values[j])] for j in _largest(values, number) if values[j] > 0]
+
+
+def _largest(values: Array, number: int) -> Array:
+    """Where the largest values are, in falling order; lower indices first on ties."""
+    number = min(number, len(values))
+    least = np.partition(values, len(values) - number)[len(values) - number]
+    there = np.flatnonzero(values >= least)
+    return there[np.argsort(-values[there], kind="stable")[:number]]
+
+
+def _short(value: float) -> float:
+    """A number with the digits that a page shows."""
+    return float(f"{float(value):.4g}")
+
+
+def _coherence(table: Array, counts: Counts | None) -> list[float | None]:
+    """NPMI of each topic's ten most probable words, in whole documents."""
+    nothing: list[float | None] = [None] * len(table)
+    if counts is None or table.shape[1] < 2:
+        return nothing
+    step = -(-counts.nnz // COHERENCE_WORK)
+    part = counts if step == 1 else counts.take_rows(np.arange(0, counts.n_rows, step))
+    try:
+        found = coherence(table, part, "npmi", min(10, table.shape[1])).per_topic
+    except IsothermError:
+        return nothing  # none of the words is there
+    return [None if math.isnan(value) else _short(value) for value in found]
+
+
+# The tree ----------------------------------------------------------------------------------------
+
+
+def tree_of(model: Any) -> Tree | None:
+    """The tree of a model whose topics are its leaves; None where there is none."""
+    tree = getattr(model, "tree_", None)
+    return tree if isinstance(tree, Tree) and tree.n_leaves == len(model.weights_) else None
+
+
+def tree_meta(model: Any, names: list[str]) -> dict[str, Any] | None:
+    """What the page is told of the tree of a model.
+
+    In a hierarchy nodes have words of their own. In a tree of splits a node is the mean of the
+    topics below it, weighed, and is shown by the words that set it apart from the node above: by
+    what they add to the Kullback-Leibler divergence from it.
+    """
+    tree = tree_of(model)
+    if tree is None:
+        return None
+    own = getattr(model, "node_components_", None)
+    if own is None:
+        words = _split_words(model, tree, names)
+    else:
+        words = [listed(row, names, N_NODE_WORDS) for row in own]
+    return {
+        "kind": "splits" if own is None else "hierarchy",
+        "parents": [*tree.parents],
+        "temperatures": [_number(t) for t in tree.temperatures],
+        "components": [tree.component(node) for node in range(tree.n_nodes)],
+        "words": words,
+        "sizes": [
+            float(model.weights_[list(tree.components_below(node))].sum())
+            for node in range(tree.n_nodes)
+        ],
+    }
+
+
+def _split_words(model: Any, tree: Tree, names: list[str]) -> list[Words]:
+    found: list[Words] = []
+    for node, parent in enumerate(tree.parents):
+        table = mean_of(model, tree.components_below(node))
+        # The mean above is made again rather than those of all nodes kept.
+        above = None if parent < 0 else mean_of(model, tree.components_below(parent))
+        found.append(telling_words(table, above, names))
+    return found
+
+
+def telling_words(table: Array, above: Array | None, names: list[str]) -> Words:
+    """The words that set a distribution (J,) apart from another, with their probabilities.
+
+    By what they add to the Kullback-Leibler divergence; by probability alone where there is
+    nothing to be set apart from.
+    """
+    telling = table
+    if above is not None:
+        known = (table > 0) & (above > 0)
+        ratio = np.divide(table, above, out=np.ones_like(table), where=known)
+        telling = table * np.log(ratio)
+    # A distribution that is all but the other one is told by what is frequent in both.
+    if above is not None and np.abs(table - above).sum() < SAME:
+        telling = table
+    order = [j for j in _largest(telling, N_NODE_WORDS) if telling[j] > 0]
+    return [[names[j], _short(table[j])] for j in order]
+
+
+def mean_of(model: Any, components: Any) -> Array:
+    """Distribution (J,) of some components together, each weighed by its size."""
+    index = list(components)
+    weight = model.weights_[index]
+    total = float(weight.sum())
+    share = weight / total if total > 0 else np.full(len(index), 1.0 / len(index))
+    return np.asarray(share @ model.components_[index])
+
+
+# The annealing -----------------------------------------------------------------------------------
+
+
+def cooling_meta(name: str, cooling: Cooling) -> dict[str, Any]:
+    """What the page is told of an annealing run."""
+    return {
+        "name": name,
+        "parts": cooling.parts,
+        "first_critical": _number(cooling.first_critical),
+        "temperature": _number(cooling.temperature),
+        "trace": [
+            {
+                "temperature": _number(record.temperature),
+                "free_energy": _number(record.free_energy),
+                "log_likelihood": _number(record.log_likelihood),
+                "heldout": _number(record.heldout),
+                "n_effective": int(record.n_effective),
+                "sweeps": int(record.sweeps),
+            }
+            for record in cooling.trace
+        ],
+    }
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
