@@ -32,8 +32,9 @@ export function createDocumentList(data, store, label, options = {}) {
     element: list.element,
     refresh: list.refresh,
     show: (wanted) => {
+      const other = documents !== wanted;
       documents = wanted;
-      list.show(wanted.length);
+      list.show(wanted.length, other);
     },
   };
 }

@@ -12,7 +12,8 @@ let numbers = 0;
  *   choose: (at: number) => void, enter?: (at: number) => void, same?: () => number}} options
  *   height in rem; `row` gives the contents of a row; `choose` is a click or Enter; `enter` is told
  *   which row is under the pointer or the keyboard (-1: none); `same` says which row is open.
- * @returns {{element: HTMLElement, show: (length: number) => void, refresh: () => void}}
+ * @returns {{element: HTMLElement, show: (length: number, other?: boolean) => void,
+ *   refresh: () => void}} `other` says that these are no longer the same things
  */
 export function createList(options) {
   const id = `list-${++numbers}`;
@@ -53,7 +54,8 @@ export function createList(options) {
     const box = element.getBoundingClientRect();
     const view = scroller.getBoundingClientRect();
     const from = Math.max(0, Math.floor((view.top - box.top) / high) - 4);
-    const to = Math.min(length - 1, Math.ceil((view.bottom - box.top) / high) + 4);
+    // A list below the fold still has its first rows, for those who do not see the page.
+    const to = Math.min(length - 1, Math.max(2, Math.ceil((view.bottom - box.top) / high) + 4));
     if (from === first && to === last) return;
     fill(from, to);
   }
@@ -81,9 +83,9 @@ export function createList(options) {
     draw();
   }
 
-  function show(wanted) {
+  function show(wanted, other = false) {
     length = Math.min(MOST, wanted);
-    active = Math.min(active, length - 1);
+    active = other ? -1 : Math.min(active, length - 1);
     refresh();
     // The list may have been made before it was put into the page.
     requestAnimationFrame(draw);

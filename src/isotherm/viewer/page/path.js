@@ -45,9 +45,9 @@ export function createPath(element, data, store) {
   element.hidden = false;
   let shown = 0;
   const charts = h("div.charts", { id: "charts" });
-  const said = h("output.path-said", { for: "stage" });
+  const said = h("output.path-said", { for: "temperature" });
   const slider = h("input", {
-    type: "range", id: "stage", min: "0", max: String(data.lastStage), step: "1",
+    type: "range", id: "temperature", min: "0", max: String(data.lastStage), step: "1",
     "aria-label": "Temperature, from hot to cold", oninput: () => {
       store.set({ playing: false });
       showStage(store, data, Number(slider.value));
