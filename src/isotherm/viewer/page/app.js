@@ -90,7 +90,7 @@ export async function start() {
     const map = createMap(document.getElementById("map"), data, store);
     store.on("mode", () => map.setMode(store.state.mode));
     createToolbar(data, store, map);
-    createLegend(document.getElementById("legend"), data, store);
+    createLegend(document.getElementById("legend"), data, store, map);
     createLit(layout.lit, data, store, map);
     createTopics(layout.bodies.topics, data, store);
     createTree(layout.bodies.tree, data, store);

@@ -48,7 +48,7 @@ export function pieces(text, wordId, topicsIn) {
 /**
  * The text as elements.
  * @param {ReturnType<typeof pieces>} parts
- * @param {{colour: (k: number) => string, name: (k: number) => string, chosen: number}} look
+ * @param {{colour: (k: number) => string, name: (k: number) => string, chosen: number, asked: Set<number>}} look
  * @returns {HTMLElement}
  */
 export function passage(parts, look) {
@@ -59,7 +59,7 @@ export function passage(parts, look) {
       text: part.text, "data-word": part.word, "data-topic": k,
       vars: { c: look.colour(k), a: String(Math.round(p * 100) / 100) },
       title: part.topics.slice(0, 3).map(([topic, share]) => `${look.name(topic)} ${Math.round(share * 100)} %`).join("\n"),
-      class: part.word === look.chosen ? "w same" : "w",
+      class: `w${part.word === look.chosen ? " same" : ""}${look.asked.has(part.word) ? " asked" : ""}`,
     });
   }));
 }

@@ -152,6 +152,18 @@ export class Explorer {
     return this.wordIds.get(word) ?? this.wordIds.get(word.toLowerCase()) ?? -1;
   }
 
+  /** @param {string} start @param {number} most @returns {string[]} words that begin so */
+  wordsFrom(start, most) {
+    this.wordId("");
+    const found = [];
+    if (start) {
+      for (const word of this.wordIds?.keys() ?? []) {
+        if (word.startsWith(start) && found.push(word) >= most) break;
+      }
+    }
+    return found;
+  }
+
   /** @param {number} w @returns {string} */
   word(w) {
     return this.parts.words?.strings("words")?.get(w) ?? "";

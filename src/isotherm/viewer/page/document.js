@@ -77,12 +77,13 @@ export function createDocument(element, data, store, source) {
     const used = new Map();
     for (const part of parts) if (part.word >= 0) used.set(part.topics[0][0], (used.get(part.topics[0][0]) ?? 0) + 1);
     const name = (k) => data.topics[k]?.name ?? "";
+    const asked = new Set((state.matches?.known ?? []).map((word) => data.wordId(word)));
     const legend = [...used].sort((a, b) => b[1] - a[1]).slice(0, 6);
     return [
       legend.length ? h("div.chips.passage-legend", null, legend.map(([k]) =>
         topicChip(topicColour(data, state, k), name(k), () => chooseFinalTopic(store, data, k)))) : null,
       found.whole === false ? h("p.quiet", { text: "Only the opening is in this file." }) : null,
-      passage(parts, { colour: (k) => topicColour(data, state, k), name, chosen: state.word }),
+      passage(parts, { colour: (k) => topicColour(data, state, k), name, chosen: state.word, asked }),
       text.length < found.text.length ? h("button.plain", {
         type: "button", text: `Show the other ${count(found.text.length - text.length)} characters`,
         onclick: () => { whole = true; draw(); },

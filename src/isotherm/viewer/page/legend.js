@@ -18,8 +18,9 @@ function tally(codes, size) {
  * @param {HTMLElement} element
  * @param {import("./data.js").Explorer} data
  * @param {object} store
+ * @param {object} map
  */
-export function createLegend(element, data, store) {
+export function createLegend(element, data, store, map) {
   const title = h("strong");
   const body = h("div.legend-body", { id: "legend-body" });
   const fold = iconButton("Fold the legend", "M6 9l6 6 6-6", {
@@ -127,4 +128,10 @@ export function createLegend(element, data, store) {
   store.on("hidden", marks);
   draw();
   open(!matchMedia("(max-width: 1000px)").matches);
+  // The map centres what it shows in the room that the legend leaves.
+  new ResizeObserver(() => {
+    const stage = element.parentElement.clientWidth;
+    const covered = element.hidden || body.hidden || stage < 700 ? 0 : element.offsetWidth + element.offsetLeft;
+    map.setInset?.({ left: covered, top: 0, right: 0, bottom: 0 });
+  }).observe(element);
 }

@@ -66,7 +66,8 @@ export function createSearch(element, data, store, source) {
       h("span.mark", { text: word, vars: { a: String(0.25 + 0.75 * (amount / most)) } }));
     const shared = hit.topics.slice(0, 2).map(([k]) => h("span.mini", null,
       dot(topicColour(data, store.state, k)), h("span.name", { text: data.topics[k]?.name ?? "" })));
-    return [h("span.why", null, words), h("span.why", null, shared)];
+    const through = !words.length && hit.through_topics > 0 ? h("span", { text: `through shared ${nouns.components}` }) : null;
+    return [h("span.why", null, words, through), h("span.why", null, shared)];
   }
 
   let asked = 0;

@@ -1,13 +1,14 @@
 // The tree of the splits (or of a hierarchy): temperatures, words, sizes; a word's spread over the
 // nodes. An ARIA tree with one stop of the tab key: arrows walk it.
 
-import { h, put, percent, short } from "./dom.js";
+import { h, put, percent, short, count } from "./dom.js";
 import { topicColour } from "./swatches.js";
 import { chooseNode } from "./actions.js";
 import { createDocumentList } from "./doclist.js";
 import { litList } from "./lit.js";
 import { capital } from "./layout.js";
 
+const MOST = 400; // nodes drawn at a time
 const OPEN_AT_FIRST = 60; // nodes that may stand there unfolded from the start
 
 /**
@@ -22,20 +23,26 @@ export function createTree(element, data, store) {
   const roots = tree.parents.flatMap((parent, node) => (parent < 0 ? [node] : []));
   const open = firstOpen(data, roots);
   let active = roots[0];
+  let shown = MOST;
   const rows = h("div.tree", { role: "tree", "aria-label": "Tree", onkeydown: onKey });
   const find = h("input", {
-    type: "search", list: "tree-words", placeholder: `Where does a ${nouns.column} belong?`,
+    type: "search", list: "tree-words", oninput: suggest, placeholder: `Where does a ${nouns.column} belong?`,
     "aria-label": `Spread of a ${nouns.column} over the tree`, onchange: search,
     onkeydown: (event) => event.key === "Enter" && search(),
   });
   const told = h("p.quiet", { role: "status" });
+  const offers = h("datalist", { id: "tree-words" });
   const documents = createDocumentList(data, store, `${capital(nouns.rows)} below the node`);
   const below = h("section", { hidden: true }, h("h3", { text: `${capital(nouns.rows)} below` }), documents.element);
   put(element,
-    h("div.tool-row", null, find,
+    offers, h("div.tool-row", null, find,
       h("button.plain", { type: "button", text: "Unfold", onclick: () => fold(true) }),
       h("button.plain", { type: "button", text: "Fold", onclick: () => fold(false) })),
     told, rows, below);
+
+  function suggest() {
+    put(offers, data.wordsFrom(find.value.trim(), 12).map((value) => h("option", { value })));
+  }
 
   function search() {
     const word = find.value.trim();
@@ -139,7 +146,12 @@ export function createTree(element, data, store) {
     const focused = rows.contains(document.activeElement);
     const spread = state.word >= 0 ? data.nodeSpread(state.word) : null;
     const most = spread ? Math.max(0, ...spread.values()) : 0;
-    put(rows, visible().map(([node, level]) => item(node, level, spread, most)));
+    const seen = visible();
+    put(rows, seen.slice(0, shown).map(([node, level]) => item(node, level, spread, most)),
+      seen.length > shown ? h("button.plain", {
+        type: "button", text: `Show ${count(Math.min(MOST, seen.length - shown))} more`,
+        onclick: () => { shown += MOST; draw(); },
+      }) : null);
     rows.classList.toggle("spreading", Boolean(spread));
     if (focused) focus(active);
     if (state.word >= 0) find.value = data.word(state.word);
