@@ -1,0 +1,132 @@
+/** What is drawn below and above the points. */
+
+import { contoursOf, drawContours } from "./contours.js";
+import { drawBox, drawLines, drawNodes, drawShade, latticeOf, shadeOf } from "./grid.js";
+import { drawOutline } from "./lasso.js";
+import { cleared } from "./layers.js";
+import { Labels } from "./overlay.js";
+import { middles } from "./places.js";
+
+const AMONG_OTHERS = { topic: 0, node: 0, selected: 0.75, matches: 0.75 };
+
+/** Remembers what is dear to compute until it changes. */
+export class Decor {
+  /** @param {ReturnType<typeof import("./layers.js").createLayers>} layers @param {any} data */
+  constructor(layers, data) {
+    this.layers = layers;
+    this.data = data;
+    this.labels = new Labels();
+    this.labelled = "";
+    this.lattices = new Map();
+    this.shades = new Map();
+    this.anchors = new Map();
+    this.contours = { key: [], paths: [] };
+  }
+
+  /** Forgets what depended on a part of the data that has come only now. */
+  forget() {
+    this.anchors.clear();
+    this.labelled = "";
+  }
+
+  lattice(map) {
+    if (!this.lattices.has(map)) this.lattices.set(map, latticeOf(this.data, map));
+    return this.lattices.get(map);
+  }
+
+  shade(map, theme) {
+    const key = `${map} ${theme}`;
+    if (!this.shades.has(key)) this.shades.set(key, shadeOf(this.lattice(map), theme));
+    return this.shades.get(key);
+  }
+
+  /** Where the topics of a stage are. */
+  anchorsOf(map, stage, places) {
+    const key = `${map} ${stage}`;
+    if (this.anchors.has(key)) return this.anchors.get(key);
+    const { dimensions } = this.data.meta.maps[map];
+    const topics = this.data.topicsAt(stage);
+    const codes = this.data.codesAt(stage);
+    let found = topics.map(() => null);
+    if (codes) found = middles(places, dimensions, codes, topics.length);
+    else if (topics.some((topic) => topic.finals)) {
+      const finals = this.anchorsOf(map, Infinity, places);
+      found = topics.map((topic) => mean(topic.finals.map((k) => finals[k]).filter(Boolean)));
+    }
+    this.anchors.set(key, found);
+    return found;
+  }
+
+  /**
+   * Chooses the names to write.
+   * @param {any} scene what is shown: {state, passage, colouring, by}
+   */
+  setLabels({ state, passage, colouring, by }) {
+    const { stage } = passage;
+    const topics = this.data.topicsAt(stage);
+    const anchors = this.anchorsOf(state.map, stage, passage.at(state.map, stage));
+    const below = by === "node" ? this.data.topicsBelow(state.node) : null;
+    const own = (k) => (by === "topic" ? k === state.topic : (below?.has(k) ?? false));
+    const strength = (k) => (by && !own(k) ? AMONG_OTHERS[by] : 1);
+    const byTopic = colouring.column === null;
+    const items = topics.flatMap((topic, k) => {
+      if (!anchors[k] || (byTopic && state.hidden.has(k))) return [];
+      const colour = byTopic ? colouring.colours[k] : null;
+      const { name: text, size: weight } = topic;
+      return [{ key: k, text, place: anchors[k], weight, first: own(k), strength: strength(k), colour }];
+    });
+    const key = `${state.map} ${stage}`;
+    this.labels.set(items, key !== this.labelled);
+    this.labelled = key;
+  }
+
+  /** @param {any} scene {state, camera, theme, box} */
+  drawUnder({ state, camera, theme, box }) {
+    const context = cleared(this.layers, "under");
+    const { grid, magnification } = state.overlays;
+    const lattice = grid || magnification ? this.lattice(state.map) : null;
+    if (camera.deep) {
+      if (box) drawBox(context, camera, box, theme);
+      if (lattice) drawNodes(context, lattice, camera, theme, magnification);
+      return;
+    }
+    if (lattice?.strength && magnification) {
+      drawShade(context, lattice, this.shade(state.map, theme), camera, grid);
+    }
+    if (lattice && grid) drawLines(context, lattice, camera, theme);
+  }
+
+  /**
+   * @param {any} scene {state, camera, theme, background, passage, counted, key, now, atOnce, outline}
+   * @returns {boolean} whether labels are still fading
+   */
+  drawOver(scene) {
+    const { state, camera, theme, background, passage, outline, now, atOnce } = scene;
+    const context = cleared(this.layers, "over");
+    if (state.overlays.contours && !camera.deep && !passage.moving) {
+      drawContours(context, this.contoursFor(scene), camera, theme);
+    }
+    let fading = false;
+    if (state.overlays.labels) {
+      this.labels.arrange(context, camera);
+      const { clarity } = passage;
+      fading = this.labels.draw(context, { now, atOnce, clarity, theme, background });
+    }
+    if (outline) drawOutline(context, outline, theme);
+    return fading;
+  }
+
+  contoursFor({ state, passage, counted, codes, mask }) {
+    const places = passage.at(state.map, passage.stage);
+    const key = [places, codes, mask, state.hidden];
+    if (!key.every((value, at) => value === this.contours.key[at])) {
+      this.contours = { key, paths: contoursOf(places, counted) };
+    }
+    return this.contours.paths;
+  }
+}
+
+function mean(places) {
+  if (!places.length) return null;
+  return places[0].map((_, d) => places.reduce((sum, place) => sum + place[d], 0) / places.length);
+}

@@ -1,0 +1,36 @@
+/** How many points a frame may draw so that the map follows the hand. */
+
+const TARGET = 28; // milliseconds
+const LEAST = 15000;
+
+/** Steers by the time that the last frames took. */
+export class Pace {
+  /** @param {number} n points in all */
+  constructor(n) {
+    this.n = n;
+    this.budget = Math.min(n, 60000);
+    this.started = 0;
+    this.drawn = 0;
+    this.frames = 0;
+    this.milliseconds = 0; // of the last frame
+  }
+
+  /** A frame with so many points goes to the card. */
+  start(points) {
+    this.started = performance.now();
+    this.drawn = points;
+    this.frames += 1;
+  }
+
+  /** The card has drawn it. */
+  done() {
+    if (!this.started) return;
+    const took = performance.now() - this.started;
+    this.started = 0;
+    this.milliseconds = took;
+    // A frame with few points says nothing about a frame with many.
+    if (this.drawn < 0.5 * this.budget) return;
+    const factor = Math.min(1.6, Math.max(0.5, TARGET / Math.max(took, 1)));
+    this.budget = Math.round(Math.min(Math.max(this.budget * factor, LEAST), this.n + LEAST));
+  }
+}

@@ -1,0 +1,103 @@
+/** Draws the points: a fair sample while things move, then the rest piece by piece. */
+
+import { Flat, MOST } from "./flat.js";
+import { Pace } from "./pace.js";
+import { shuffled } from "./places.js";
+import { Scene } from "./scene.js";
+
+const LIT_AT_ONCE = 5000; // what was searched for is seen while things move, too
+
+/** Keeps what the card was told, to tell it again when the card was lost. */
+export class Painter {
+  /**
+   * @param {ReturnType<typeof import("./layers.js").createLayers>} layers
+   * @param {number} n points
+   * @param {() => void} again something has to be drawn again
+   */
+  constructor(layers, n, again) {
+    this.layers = layers;
+    this.n = n;
+    this.order = shuffled(n);
+    this.pace = new Pace(n);
+    this.told = new Map();
+    this.next = 0;
+    this.nextLit = 0;
+    this.lost = false;
+    this.open();
+    layers.points.addEventListener("webglcontextlost", (event) => {
+      event.preventDefault(); // it asks for the card to be given back
+      this.lost = true;
+    });
+    layers.points.addEventListener("webglcontextrestored", () => {
+      this.lost = false;
+      this.scene = new Scene(layers.points, this.order);
+      for (const [name, values] of this.told) this.scene[name](...values);
+      again();
+    });
+  }
+
+  open() {
+    try {
+      this.scene = new Scene(this.layers.points, this.order);
+    } catch {
+      this.withoutCard();
+    }
+  }
+
+  withoutCard() {
+    const { layers } = this;
+    const canvas = layers.points.cloneNode(); // the old one may have a context of another kind
+    layers.points.replaceWith(canvas);
+    layers.points = canvas;
+    this.scene = new Flat(canvas, this.order);
+    this.n = Math.min(this.n, MOST);
+    const some = this.order.length > MOST ? `; it shows ${MOST.toLocaleString("en")} points only` : "";
+    layers.message.textContent = `This browser has no WebGL2, so the map is drawn slowly${some}.`;
+    layers.message.hidden = false;
+  }
+
+  /** @param {"setPlaces"|"setStyles"|"setPalette"} name @param {any[]} values */
+  tell(name, ...values) {
+    this.told.set(name, values);
+    if (!this.lost) this.scene[name](...values);
+  }
+
+  /** Whether the last frame is still being drawn. */
+  busy() {
+    if (this.lost) return false;
+    if (this.scene.busy()) return true;
+    this.pace.done();
+    return false;
+  }
+
+  /** Whether every point is in the picture. */
+  get complete() {
+    return this.lost || (this.next >= this.n && this.nextLit >= this.scene.litCount);
+  }
+
+  /** How many points are in the picture. */
+  get drawn() {
+    return Math.min(this.next, this.n);
+  }
+
+  /** An empty picture. @param {import("./scene.js").Look} look */
+  restart(look) {
+    this.next = 0;
+    this.nextLit = 0;
+    if (!this.lost) this.scene.begin(look);
+  }
+
+  /** Adds as many points as a frame has time for. */
+  more() {
+    if (this.complete) return;
+    const { scene, pace } = this;
+    const share = Math.max(LIT_AT_ONCE, Math.floor(pace.budget / 2));
+    const lit = Math.min(scene.litCount - this.nextLit, share);
+    const some = Math.min(this.n - this.next, Math.max(pace.budget - lit, 1000));
+    pace.start(lit + some);
+    scene.draw([this.next, this.next + some], [this.nextLit, this.nextLit + lit]);
+    scene.mark();
+    this.next += some;
+    this.nextLit += lit;
+  }
+}

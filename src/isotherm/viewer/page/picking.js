@@ -1,0 +1,162 @@
+/**
+ * Which point is under the pointer. All points are projected once per view and sorted into cells of
+ * the window; then a question looks at a few cells only. It needs nothing from the graphics card:
+ * an image of ids would take a whole frame of all points, long where the card is a program.
+ */
+
+import { FULL, NOWHERE } from "./places.js";
+
+const CELL = 16; // CSS pixels
+const OUTSIDE = 4294967295;
+
+/** Where all points are on the screen. */
+export class Picker {
+  /** @param {number} n documents */
+  constructor(n) {
+    this.n = n;
+    this.xs = new Float32Array(n);
+    this.ys = new Float32Array(n);
+    this.ws = new Float32Array(n); // distance from the eye
+    this.cells = new Uint32Array(n);
+    this.sorted = new Uint32Array(n);
+    this.starts = new Uint32Array(2);
+    this.columns = 1;
+    this.rows = 1;
+    this.key = [];
+  }
+
+  /**
+   * Brings the places on the screen up to date; costs nothing when nothing has changed.
+   * @param {import("./camera.js").Camera} camera
+   * @param {{from: Uint16Array, to: Uint16Array, mixing: number}} places
+   */
+  update(camera, { from, to, mixing }) {
+    const key = [camera, camera.version, from, to, mixing];
+    if (key.every((value, at) => value === this.key[at])) return;
+    this.key = key;
+    this.project(camera, from, to, mixing);
+    this.sort();
+  }
+
+  project(camera, from, to, mixing) {
+    const { n, xs, ys, ws, cells } = this;
+    const { matrix: m, width, height, dimensions } = camera;
+    const columns = Math.ceil(width / CELL);
+    const rows = Math.ceil(height / CELL);
+    this.columns = columns;
+    this.rows = rows;
+    const still = from === to;
+    const scale = 1 / FULL;
+    let z = 0;
+    for (let i = 0, at = 0; i < n; i++, at += dimensions) {
+      cells[i] = OUTSIDE;
+      if (to[at] === NOWHERE || from[at] === NOWHERE) {
+        xs[i] = NaN;
+        continue;
+      }
+      let x = to[at];
+      let y = to[at + 1];
+      if (dimensions > 2) z = to[at + 2];
+      if (!still) {
+        x = from[at] + (x - from[at]) * mixing;
+        y = from[at + 1] + (y - from[at + 1]) * mixing;
+        if (dimensions > 2) z = from[at + 2] + (z - from[at + 2]) * mixing;
+      }
+      x *= scale;
+      y *= scale;
+      const depth = z * scale;
+      const w = m[3] * x + m[7] * y + m[11] * depth + m[15];
+      const px = (0.5 + (0.5 * (m[0] * x + m[4] * y + m[8] * depth + m[12])) / w) * width;
+      const py = (0.5 - (0.5 * (m[1] * x + m[5] * y + m[9] * depth + m[13])) / w) * height;
+      xs[i] = px;
+      ys[i] = py;
+      ws[i] = w;
+      if (w > 0 && px >= 0 && py >= 0 && px < width && py < height) {
+        cells[i] = Math.floor(py / CELL) * columns + Math.floor(px / CELL);
+      }
+    }
+  }
+
+  sort() {
+    const { n, cells, sorted } = this;
+    const starts = new Uint32Array(this.columns * this.rows + 1);
+    for (let i = 0; i < n; i++) if (cells[i] !== OUTSIDE) starts[cells[i] + 1] += 1;
+    for (let cell = 1; cell < starts.length; cell++) starts[cell] += starts[cell - 1];
+    const next = starts.slice();
+    for (let i = 0; i < n; i++) if (cells[i] !== OUTSIDE) sorted[next[cells[i]]++] = i;
+    this.starts = starts;
+  }
+
+  /**
+   * The point at a pixel: of those that cover it the one on top, else the nearest.
+   * @param {number} x CSS pixels
+   * @param {number} y
+   * @param {object} how
+   * @param {number} how.reach how far away the nearest may be
+   * @param {(i: number) => number} how.radius of a point as drawn; 0 where it is not drawn
+   * @param {(i: number) => number} how.rank larger is on top
+   * @returns {number} -1 for none
+   */
+  at(x, y, { reach, radius, rank }) {
+    let best = -1;
+    let bestGap = Infinity;
+    let bestRank = -Infinity;
+    const farthest = reach + CELL / 2;
+    const first = (value) => Math.max(0, Math.floor((value - farthest) / CELL));
+    const last = (value, most) => Math.min(most - 1, Math.floor((value + farthest) / CELL));
+    for (let row = first(y); row <= last(y, this.rows); row++) {
+      for (let column = first(x); column <= last(x, this.columns); column++) {
+        const cell = row * this.columns + column;
+        for (let at = this.starts[cell]; at < this.starts[cell + 1]; at++) {
+          const i = this.sorted[at];
+          const away = Math.hypot(this.xs[i] - x, this.ys[i] - y);
+          if (away > farthest) continue;
+          const size = radius(i);
+          if (!size) continue;
+          const gap = Math.max(0, away - size); // 0: the pixel is inside the disc
+          if (gap > reach || gap > bestGap) continue;
+          const order = rank(i);
+          if (gap === bestGap && order <= bestRank) continue;
+          best = i;
+          bestGap = gap;
+          bestRank = order;
+        }
+      }
+    }
+    return best;
+  }
+
+  /**
+   * The documents inside a polygon on the screen.
+   * @param {[number, number][]} polygon CSS pixels
+   * @param {(i: number) => boolean} shown
+   * @returns {Uint32Array}
+   */
+  inside(polygon, shown) {
+    const px = polygon.map((corner) => corner[0]);
+    const py = polygon.map((corner) => corner[1]);
+    const [left, right] = [Math.min(...px), Math.max(...px)];
+    const [top, bottom] = [Math.min(...py), Math.max(...py)];
+    const { xs, ys, ws, n } = this;
+    const found = [];
+    for (let i = 0; i < n; i++) {
+      const x = xs[i];
+      const y = ys[i];
+      if (!(x >= left && x <= right && y >= top && y <= bottom) || ws[i] <= 0) continue;
+      if (shown(i) && within(x, y, px, py)) found.push(i);
+    }
+    return Uint32Array.from(found);
+  }
+}
+
+/** Whether a point is in a polygon: a ray from it crosses an odd number of sides. */
+function within(x, y, px, py) {
+  let odd = false;
+  for (let at = 0, before = px.length - 1; at < px.length; before = at++) {
+    const crosses = py[at] > y !== py[before] > y;
+    if (crosses && x < ((px[before] - px[at]) * (y - py[at])) / (py[before] - py[at]) + px[at]) {
+      odd = !odd;
+    }
+  }
+  return odd;
+}
