@@ -8,6 +8,7 @@ does the work; imports wait until then, so that help is quick.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -18,6 +19,12 @@ import isotherm
 from isotherm.errors import IsothermError
 
 PAGE = "docs/command-line.md"
+# What to do about errors of the system.
+TODO = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "; make room there, or write to another disk"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "; check its rights"),
+    errno.EMFILE: "; close some files, or raise the limit",
+}
 
 
 class Verb(NamedTuple):
@@ -106,5 +113,5 @@ def _refuse(verb: str) -> Never:
 def _reason(error: BaseException) -> str:
     """What went wrong, in one line."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+        return f"{error.filename}: {error.strerror}{TODO.get(error.errno or 0, '')}"
     return " ".join(str(error).split()) or type(error).__name__

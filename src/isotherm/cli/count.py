@@ -11,6 +11,7 @@ from isotherm.cli import console, documents
 from isotherm.cli.arguments import Parser, add_force, given
 from isotherm.cli.counting import COUNTING, add_counting, counted
 from isotherm.cli.nearest import existing, writable
+from isotherm.cli.runs import is_archive, is_run
 from isotherm.errors import IsothermError
 
 if TYPE_CHECKING:
@@ -38,14 +39,14 @@ def run(options: argparse.Namespace) -> None:
     """Count, and write the counts."""
     begin = time.perf_counter()
     source = existing(options.source, "a file or folder of documents")
+    _check_not_counted(source)
     out = writable(options.out or Path(stem(source) + ENDING), force=options.force)
     found = counted(source, options)
     check_words(found, source)
-    settings = given(options, COUNTING)
-    # The documents first: whoever sees the counts has them, too.
-    documents.write(documents.beside(out), documents.of_ingestion(found, settings))
-    found.counts.save(out)
-    counts = found.counts
+    counts, docs = found.counts, documents.of_ingestion(found, given(options, COUNTING))
+    # Both are written before one gets its name: a full disk leaves neither of them.
+    with documents.writing(documents.beside(out), docs):
+        counts.save(out)
     summary = {
         "counts": str(out),
         "source": str(source),
@@ -63,6 +64,16 @@ def run(options: argparse.Namespace) -> None:
     console.tell(options, summary, f"{out}: {said(found)}\n\nnext: isotherm fit {out}")
 
 
+def _check_not_counted(source: Path) -> None:
+    """Refuse what isotherm wrote itself."""
+    if is_run(source) or is_archive(source):
+        what = "a run" if source.is_dir() else "a file of isotherm"
+        raise IsothermError(
+            f"{source} is {what}, not documents; isotherm info {source} says what it holds, and "
+            "isotherm fit takes runs and counts as they are"
+        )
+
+
 def said(found: Ingestion) -> str:
     """What was counted, in a line."""
     parts = [
@@ -71,7 +82,7 @@ def said(found: Ingestion) -> str:
         console.plural(found.counts.total, "token"),
     ]
     if found.n_empty:
-        parts.append(f"{found.n_empty:,} documents without any word")
+        parts.append(f"{console.plural(found.n_empty, 'document')} without any word")
     if found.n_problems:
         parts.append(console.plural(found.n_problems, "problem"))
     return ", ".join(parts)

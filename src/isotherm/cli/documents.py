@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -73,12 +74,21 @@ def beside(counts: Path) -> Path:
 
 def write(path: Path, documents: Documents) -> None:
     """Write the file; it is there as a whole or not at all."""
-    with replacing(path) as unfinished, unfinished.open("wb") as raw:
-        # No time and no name in it: the same documents make the same file.
-        packed = gzip.GzipFile("", "wb", 5, raw, mtime=0)
-        with packed, io.TextIOWrapper(packed, encoding="utf-8", errors="surrogatepass") as file:
-            for line in _lines(documents):
-                file.write(line)
+    with writing(path, documents):
+        pass
+
+
+@contextmanager
+def writing(path: Path, documents: Documents) -> Iterator[None]:
+    """Write the file, and give it its name when the block has ended well."""
+    with replacing(path) as unfinished:
+        with unfinished.open("wb") as raw:
+            # No time and no name in it: the same documents make the same file.
+            packed = gzip.GzipFile("", "wb", 5, raw, mtime=0)
+            with packed, io.TextIOWrapper(packed, encoding="utf-8", errors="surrogatepass") as file:
+                for line in _lines(documents):
+                    file.write(line)
+        yield
 
 
 def read(path: Path, counts: Counts) -> Documents:

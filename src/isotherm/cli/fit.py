@@ -6,10 +6,11 @@ import argparse
 import shutil
 import time
 import warnings
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isotherm.cli import console, counting, documents, models, runs
+from isotherm.cli import console, counting, documents, kept, models, runs
 from isotherm.cli.arguments import (
     Parser,
     add_force,
@@ -19,7 +20,7 @@ from isotherm.cli.arguments import (
     number_or_auto,
 )
 from isotherm.cli.count import check_words, said, stem
-from isotherm.cli.nearest import existing
+from isotherm.cli.nearest import check_folder, existing
 from isotherm.cli.runs import Run
 from isotherm.cli.topics import lines, topics_of
 from isotherm.errors import IsothermError
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from isotherm.data.counts import Counts
 
 # What decides the result, besides counting.
-FITTING = ("model", "topics", "max_topics", "clusters", "seed", "labels")
+FITTING = ("model", "topics", "max_topics", "clusters", "seed", "labels", "supervise")
 
 
 def add_arguments(parser: Parser) -> None:
@@ -59,6 +60,7 @@ def add_arguments(parser: Parser) -> None:
     )
     add("--clusters", type=at_least(1), metavar="N", help="of documents (pcp, ttmm) or words")
     add("--labels", metavar="FIELD", help="field with labels, for maps and reports")
+    add("--supervise", metavar="FIELD", help="field with known labels (dtm, lap-plsi, ltm)")
     add("--seed", type=at_least(0), default=0, help="of random numbers (%(default)s)")
     add("--resume", action="store_true", help="go on with a fit that was interrupted or killed")
     add(
@@ -76,14 +78,14 @@ def run(options: argparse.Namespace) -> int:
     """Count if need be, fit, and keep the run; 130 if the fit was interrupted."""
     begin = time.perf_counter()
     final = options.out or Path(stem(options.source) + runs.ENDING)
-    found = _to_resume(options, final) if options.resume else None
-    if found is not None and found.finished and not found.checkpoint.exists():
-        console.note(f"{final} is done; there is nothing to go on with")
-        _tell(options, found, begin)
-        return 0
-    if found is None:
-        found = _begun(options, final)
-    found = _fitted(options, found, final)
+    with ExitStack() as held:
+        found = _to_resume(options, final, held) if options.resume else None
+        if found is not None and found.finished and not found.checkpoint.exists():
+            console.note(f"{final} is done; there is nothing to go on with")
+            if found.folder != final:  # it was killed right before its folder got its name
+                found = _named(found, final)
+        else:
+            found = _fitted(options, found or _begun(options, final, held), final)
     _tell(options, found, begin)
     if found.about["interrupted"]:
         console.note(f"interrupted; {final} has the best model so far, and --resume goes on")
@@ -94,14 +96,13 @@ def run(options: argparse.Namespace) -> int:
 # Where a fit begins -------------------------------------------------------------------------------
 
 
-def _begun(options: argparse.Namespace, final: Path) -> Run:
+def _begun(options: argparse.Namespace, final: Path, held: ExitStack) -> Run:
     """A new run, with counts and documents."""
     source = existing(options.source, "documents or counts")
     settings = given(options, (*FITTING, *counting.COUNTING))
     models.check(settings)
     work = runs.unfinished(final)
-    if not final.parent.is_dir():
-        raise IsothermError(f"there is no folder {final.parent} to write {final.name} to; make it")
+    check_folder(final)
     if final.exists() and not options.force:
         raise IsothermError(
             f"{final} is there already; give another name with -o, or --force to replace it"
@@ -111,10 +112,15 @@ def _begun(options: argparse.Namespace, final: Path) -> Run:
             f"a fit of {runs.read(work).about['source']} was left unfinished in {work}; go on with "
             "it by --resume, or give --force to begin anew"
         )
+    _left_by_others(work)
     counts, docs, known = _read(options, source)
     settings.update(known)
-    docs.labels(options.labels)
-    shutil.rmtree(work, ignore_errors=True)
+    for column in (options.labels, options.supervise):
+        docs.labels(column)
+    if _left_by_others(work):
+        shutil.rmtree(work)
+    work.mkdir()
+    held.enter_context(runs.holding(work))
     try:
         return runs.begun(final, source, settings, counts, docs)
     except BaseException:
@@ -122,15 +128,23 @@ def _begun(options: argparse.Namespace, final: Path) -> Run:
         raise
 
 
+def _left_by_others(work: Path) -> bool:
+    """Whether there is a folder that nobody is at work in; an error if somebody is."""
+    if not work.is_dir():
+        return False
+    with runs.holding(work):
+        return True
+
+
 def _read(options: argparse.Namespace, source: Path) -> tuple[Counts, Documents, dict[str, Any]]:
     """Counts and documents of a run, of a file of counts, or of what is yet to be counted.
 
     Last come the settings by which they were counted, as far as they are known.
     """
-    if (source / runs.ABOUT).is_file():
+    if runs.is_run(source):
         other = runs.opened(source)
         return other.counts, other.documents, _counting(other.settings)
-    if is_archive(source):
+    if runs.is_archive(source):
         return _read_counts(options, source)
     found = counting.counted(source, options)
     check_words(found, source)
@@ -161,30 +175,19 @@ def _counting(settings: dict[str, Any]) -> dict[str, Any]:
     return {name: settings[name] for name in counting.COUNTING}
 
 
-def is_archive(path: Path) -> bool:
-    """Whether a file is of the kind that isotherm writes."""
-    import zipfile
-
-    if not path.is_file() or not zipfile.is_zipfile(path):
-        return False
-    with zipfile.ZipFile(path) as file:
-        return "meta.json" in file.namelist()
-
-
-def _to_resume(options: argparse.Namespace, final: Path) -> Run | None:
+def _to_resume(options: argparse.Namespace, final: Path, held: ExitStack) -> Run | None:
     """The run to go on with; None if there is none, and the fit begins."""
     work = runs.unfinished(final)
-    if (work / runs.ABOUT).is_file():
-        found = runs.read(work)
-    elif (final / runs.ABOUT).is_file():
-        found = runs.read(final)
-    else:
+    folder = work if runs.is_run(work) else final
+    if not runs.is_run(folder):
         return None
+    held.enter_context(runs.holding(folder))
+    found = runs.read(folder)
     asked = runs.plain(given(options, (*FITTING, *counting.COUNTING)))
     differ = [
-        f"--{name.replace('_', '-')} (was {found.settings[name]})"
+        f"--{name.replace('_', '-')} (was {found.settings.get(name)})"
         for name in asked
-        if name in options.given and asked[name] != found.settings[name]
+        if name in options.given and asked[name] != found.settings.get(name)
     ]
     if Path(found.about["source"]).resolve() != options.source.resolve():
         differ.insert(0, f"SOURCE (was {found.about['source']})")
@@ -203,36 +206,54 @@ def _to_resume(options: argparse.Namespace, final: Path) -> Run | None:
 
 
 def _fitted(options: argparse.Namespace, run: Run, final: Path) -> Run:
-    from isotherm.anneal.trace import Outcome
-    from isotherm.io.checkpoint import checkpointing
-
-    begin = time.perf_counter()
-    model = models.made(run.settings, options, console.quiet(options))
+    """The run with its model, under its own name; what fails leaves no more than a checkpoint."""
     try:
-        with warnings.catch_warnings():
-            # What these say is said at the end, in the words of this command.
-            warnings.filterwarnings("ignore", message="(fit was )?interrupted")
-            with checkpointing(run.checkpoint, every=options.checkpoint_every):
-                model.fit(run.counts)
-                interrupted = model.outcome_ == Outcome.INTERRUPTED.value
-                model.save(run.folder / runs.MODEL)
-    except KeyboardInterrupt:
+        run = run.tell(_computed(options, run))
+    except (KeyboardInterrupt, OSError, MemoryError):
         if run.checkpoint.exists():
             console.note(f"{run.folder} has what was done; --resume goes on with it")
-        else:
-            shutil.rmtree(run.folder)
+        elif not run.finished:
+            shutil.rmtree(run.folder, ignore_errors=True)
         raise
     except IsothermError:
         if not options.resume:
             shutil.rmtree(run.folder)
         raise
-    run = run.tell(
-        {
-            "interrupted": interrupted,
-            "topics": len(model.weights_),
-            "fit_seconds": console.seconds(begin),
-        }
-    )
+    return runs.done(run, final)
+
+
+def _computed(options: argparse.Namespace, run: Run) -> dict[str, Any]:
+    """What there is to tell of the fit, once its model is in the run."""
+    from isotherm.anneal.trace import Outcome
+    from isotherm.io.checkpoint import checkpointing
+
+    begin = time.perf_counter()
+    model = models.made(run.settings, options, console.quiet(options))
+    stages = kept.watching(model)
+    known = run.documents.labels(run.settings.get("supervise"))
+    with warnings.catch_warnings():
+        # What these say is said at the end, in the words of this command.
+        warnings.filterwarnings("ignore", message="(fit was )?interrupted")
+        with checkpointing(run.checkpoint, every=options.checkpoint_every):
+            if known is None:
+                model.fit(run.counts)
+            else:  # tables without a label have an empty text there
+                model.fit(run.counts, [None if label == "" else label for label in known])
+            interrupted = model.outcome_ == Outcome.INTERRUPTED.value
+            kept.write_stages(run, stages)
+            # Last: where there is a model, the fit is done. What watched it is no part of it.
+            model.set_params(callbacks=()).save(run.folder / runs.MODEL)
+    return {
+        "interrupted": interrupted,
+        "topics": len(model.weights_),
+        "fit_seconds": console.seconds(begin),
+    }
+
+
+def _named(run: Run, final: Path) -> Run:
+    """A run that is done but for its name."""
+    if "interrupted" not in run.about:
+        run = run.tell({"interrupted": False, "topics": len(run.model.weights_)})
     return runs.done(run, final)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from isotherm.cli import console, counting, runs
 from isotherm.cli.arguments import Parser
-from isotherm.cli.fit import is_archive
 from isotherm.cli.nearest import existing
 
 
@@ -25,9 +24,9 @@ def add_arguments(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Say what it is."""
     path = existing(options.file, "a run, a file of isotherm, or documents")
-    if (path / runs.ABOUT).is_file():
+    if runs.is_run(path):
         summary = _run(path)
-    elif is_archive(path):
+    elif runs.is_archive(path):
         summary = _archive(path)
     else:
         summary = _source(path, options.format)

@@ -14,12 +14,17 @@ N_TOPICS = 20
 
 
 class Kind(NamedTuple):
-    """Class of a model, whether it finds its number of topics, and what `clusters` is to it."""
+    """Class of a model, and what it knows of.
+
+    `grows`: it finds its number of topics; `clusters`: what that option is to it; `labels`: whether
+    it takes known labels.
+    """
 
     home: str
     name: str
     grows: bool = False
     clusters: str | None = None
+    labels: bool = False
 
 
 KINDS = {
@@ -30,9 +35,9 @@ KINDS = {
     "two-sided": Kind("two_sided", "TwoSidedClustering", clusters="n_column_components"),
     "pcp": Kind("pcp", "PCP", clusters="n_clusters"),
     "ttmm": Kind("ttmm", "TTMM", clusters="n_clusters"),
-    "dtm": Kind("manifold", "DTM"),
-    "lap-plsi": Kind("manifold", "LapPLSI"),
-    "ltm": Kind("manifold", "LTM"),
+    "dtm": Kind("manifold", "DTM", labels=True),
+    "lap-plsi": Kind("manifold", "LapPLSI", labels=True),
+    "ltm": Kind("manifold", "LTM", labels=True),
 }
 
 
@@ -49,6 +54,12 @@ def check(settings: Mapping[str, Any]) -> None:
         can = ", ".join(one for one, other in KINDS.items() if other.clusters)
         raise IsothermError(
             f"--clusters with --model {name}: it is for {can}; leave it out, or give --topics"
+        )
+    if settings["supervise"] is not None and not kind.labels:
+        can = ", ".join(one for one, other in KINDS.items() if other.labels)
+        raise IsothermError(
+            f"--supervise with --model {name}: it is for {can}; leave it out (--labels shows "
+            "labels, and no fit sees them)"
         )
 
 

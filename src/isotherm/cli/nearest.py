@@ -43,14 +43,24 @@ def existing(path: Path, what: str) -> Path:
     raise IsothermError(f"there is no file or folder {path}{near}; give the path of {what}")
 
 
+def check_folder(path: Path) -> None:
+    """Refuse a path whose folder is missing or may not be written to."""
+    if not path.parent.is_dir():
+        raise IsothermError(f"there is no folder {path.parent} to write {path.name} to; make it")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise IsothermError(
+            f"the folder {path.parent} of {path.name} may not be written to; check its rights, or "
+            "give another with -o"
+        )
+
+
 def writable(path: Path, *, force: bool, endings: tuple[str, ...] = ()) -> Path:
     """The path, if a file may be written there; asked before any work is done."""
     if endings and path.suffix.lower() not in endings:
         raise IsothermError(
             f"{path} ends in {path.suffix!r}; give a name that ends in {', '.join(endings)}"
         )
-    if not path.parent.is_dir():
-        raise IsothermError(f"there is no folder {path.parent} to write {path.name} to; make it")
+    check_folder(path)
     if path.is_dir():
         raise IsothermError(f"{path} is a folder; give the name of a file")
     if path.exists() and not force:

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 import shutil
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -150,15 +154,56 @@ def read(folder: Path) -> Run:
     return Run(folder, about)
 
 
+def is_run(path: Path) -> bool:
+    """Whether a path is the folder of a run, done or not."""
+    return (path / ABOUT).is_file()
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a file is of the kind that isotherm writes."""
+    if not path.is_file() or not zipfile.is_zipfile(path):
+        return False
+    try:
+        with zipfile.ZipFile(path) as file:
+            return "meta.json" in file.namelist()
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        return False
+
+
+@contextmanager
+def holding(folder: Path) -> Iterator[None]:
+    """Let no other process of this computer work in the folder as long as the block lasts.
+
+    The lock is on the folder itself, goes with it when it is renamed, and ends with the process.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise IsothermError(
+                    f"another process is at work in {folder}; wait until it is done, or give "
+                    "another name with -o"
+                ) from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
 # Making them --------------------------------------------------------------------------------------
 
 
 def begun(
     final: Path, source: Path, settings: dict[str, Any], counts: Counts, docs: Documents
 ) -> Run:
-    """A run with everything but its model, under its unfinished name."""
+    """A run with everything but its model, in an empty folder under its unfinished name."""
     folder = unfinished(final)
-    folder.mkdir()
     counts.save(folder / COUNTS)
     documents.write(folder / DOCUMENTS, docs)
     about = {

@@ -112,6 +112,7 @@ class File:
         self.n_runs = 0
         self.stopped = False
         self.unwritten = False
+        self.warned = False
         self.fingerprints = Fingerprints()
         self.next_write = time.monotonic() + every
         if path.exists():
@@ -176,8 +177,13 @@ class File:
             values.write(self.path, KIND, content, _registry())
             self.unwritten = False
         except OSError as error:
-            message = f"no checkpoint was written to {self.path}: {error}; the fit goes on"
-            warnings.warn(message, IsothermWarning, stacklevel=2)
+            if not self.warned:  # said once; a disk may stay full for hours
+                message = (
+                    f"no checkpoint was written to {self.path}: {error.strerror or error}; the fit "
+                    "goes on and tries again, make room"
+                )
+                warnings.warn(message, IsothermWarning, stacklevel=2)
+            self.warned = True
         end = time.monotonic()
         self.next_write = end + max(self.every, (end - begin) / SHARE)
 
