@@ -208,8 +208,19 @@ export class Explorer {
     const codes = this.points.array(`column${c}`);
     if (column.kind === "category") return column.categories[codes[i]] ?? "";
     if (codes[i] === 65535) return "";
-    const value = column.low + (codes[i] / 65534) * (column.high - column.low);
-    return String(Number(value.toPrecision(5)));
+    return this.rounded(c, column.low + (codes[i] / 65534) * (column.high - column.low));
+  }
+
+  /**
+   * A number of a column with the digits that its 65,535 steps can tell: no 8.0006 for an 8.
+   * @param {number} c
+   * @param {number} value
+   * @returns {string}
+   */
+  rounded(c, value) {
+    const { low, high } = this.meta.columns[c];
+    const digits = Math.floor(-Math.log10((high - low) / 65534 || 1));
+    return String(Number(value.toFixed(Math.max(0, Math.min(12, digits)))));
   }
 }
 

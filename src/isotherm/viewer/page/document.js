@@ -49,7 +49,13 @@ export function createDocument(element, data, store, source) {
     const entries = Object.entries(found?.fields ?? {}).filter(([, value]) => value !== null && value !== undefined && value !== "");
     if (!entries.length) return null;
     return h("dl.fields", null, entries.map(([name, value]) => h("div", null,
-      h("dt", { text: name }), h("dd", { text: typeof value === "number" ? plain(value) : String(value) }))));
+      h("dt", { text: name }), h("dd", { text: written(name, value) }))));
+  }
+
+  function written(name, value) {
+    if (typeof value !== "number") return String(value);
+    const c = data.meta.columns.findIndex((column) => column.name === name && column.kind === "number");
+    return data.meta.live || c < 0 ? plain(value) : data.rounded(c, value);
   }
 
   function topicBars(topics) {

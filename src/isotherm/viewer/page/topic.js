@@ -63,14 +63,15 @@ export function createTopic(element, data, store) {
       drawWords();
     },
   });
+  const order = h("div.relevance", null,
+    h("label", { for: "relevance", text: "frequent" }), slider, h("span", { text: "its own" }));
   const documents = createDocumentList(data, store, `${capital(nouns.rows)} of this ${nouns.component}`);
   const head = h("div");
   const kin = h("div");
   const titles = h("h3");
   put(element, head,
     h("section", null, h("h3", { text: capital(nouns.columns) }),
-      h("div.relevance", null, h("label", { for: "relevance", text: "frequent" }), slider, h("span", { text: "its own" })),
-      words),
+      order, words),
     kin, h("section", null, titles, documents.element));
   slider.setAttribute("aria-label", `Order of ${nouns.columns}: 1 by probability, 0 by lift`);
   slider.dir = "rtl"; // the left end is probability, where one starts to read
@@ -97,6 +98,7 @@ export function createTopic(element, data, store) {
   function drawWords() {
     const one = topic();
     if (!one) return;
+    order.hidden = !one.words.some(([, p]) => Number.isFinite(p));
     const { state } = store;
     const found = byRelevance(wordsOf(data, one), relevance).slice(0, MOST_WORDS);
     const colour = topicColour(data, state, state.topic, state.stage);
@@ -108,8 +110,9 @@ export function createTopic(element, data, store) {
       const w = data.wordId(word.word);
       return {
         name: word.word, value: value(word), most, colour, pressed: w >= 0 && w === state.word,
-        text: byLift ? `× ${short(word.lift)}` : percent(word.p),
-        title: `${word.word}: ${percent(word.p)} of the ${nouns.component}, ${short(word.lift)} times as frequent as overall`,
+        text: byLift ? `× ${short(word.lift)}` : Number.isFinite(word.p) ? percent(word.p) : "",
+        title: Number.isFinite(word.p)
+          ? `${word.word}: ${percent(word.p)} of the ${nouns.component}, ${short(word.lift)} times as frequent as overall` : word.word,
         onclick: w >= 0 ? () => chooseWord(store, w) : undefined,
       };
     }), MOST_WORDS));
