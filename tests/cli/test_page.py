@@ -31,12 +31,13 @@ def commands(texts: list[str]) -> list[list[str]]:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("webbrowser.open", lambda url: True)
+    monkeypatch.setattr("isotherm.viewer.serving.LocalServer.run", lambda server: None)
     return tmp_path
 
 
 def test_commands_of_the_page_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("matplotlib")
-    pytest.importorskip("skimage")
+    for name in ("matplotlib", "skimage", "uvicorn"):
+        pytest.importorskip(name)
     page = ROOT / "docs" / "command-line.md"
     write_stories(folder / "articles.jsonl", 45)
     write_stories(folder / "others.jsonl", 9, seed=1)

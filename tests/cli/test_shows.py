@@ -1,4 +1,4 @@
-"""The verbs that look at a run: topics, tree, map, search, view, info."""
+"""The verbs that tell of a run: topics, tree, search, info."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cli.stories import THINGS
-from isotherm import CorpusMap, Counts, SearchIndex, load
+from isotherm import Counts, SearchIndex, load
 from isotherm.cli import runs
 from isotherm.cli.words import asked
 
@@ -121,55 +121,6 @@ def test_stop_words_of_a_file_that_is_gone(stories: Path, tmp_path: Path, say: A
     stop.unlink()
     found = say("search", run, "the ship anchor", "--json")
     assert (found["query"], found["unknown"]) == (["anchor"], ["the", "ship"])
-
-
-# map and view -------------------------------------------------------------------------------------
-
-
-def test_maps_as_picture_page_and_file(grown: Path, tmp_path: Path, say: Any, fails: Any) -> None:
-    pytest.importorskip("matplotlib")
-    out = tmp_path / "m.map"
-    found = say("map", grown, "-o", out, "--json")
-    assert (found["documents"], found["nodes"]) == (60, [20, 20])
-    corpus_map = CorpusMap.load(out)
-    assert corpus_map.names[0] == "sea story 0"
-    assert corpus_map.labels == ("sea", "money", "sport") * 20
-    assert "--force" in fails("map", grown, "-o", out)
-    for name, begin in (("m.svg", b"<?xml"), ("m.png", b"\x89PNG")):
-        assert say("map", grown, "-o", tmp_path / name).startswith(f"{tmp_path / name}: 60 docu")
-        assert (tmp_path / name).read_bytes().startswith(begin)
-    assert "ends in '.doc'" in fails("map", grown, "-o", tmp_path / "m.doc")
-    assert "no field 'year'" in fails("map", grown, "-o", tmp_path / "n.svg", "--labels", "year")
-
-
-def test_view_writes_a_page_and_opens_it(
-    grown: Path, tmp_path: Path, say: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("matplotlib")
-    opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) or False)
-    page = tmp_path / "page.html"
-    assert say("view", grown, "--no-open", "-o", page) == f"{page}\n"
-    assert "Topics of stories.jsonl" in page.read_text()
-    assert "sea story" in page.read_text()
-    assert opened == []
-    found = say("view", grown, "--json")
-    beside = grown.with_name("stories.html")
-    assert found == {"page": str(beside), "opened": False}
-    assert opened == [beside.resolve().as_uri()]
-    assert "no browser could be started" in say.err
-
-
-@pytest.mark.parametrize("model", ["pcp", "ttmm"])
-def test_clusters_over_topics_are_not_drawn(
-    model: str, stories: Path, tmp_path: Path, say: Any, fails: Any
-) -> None:
-    run = tmp_path / "a.run"
-    say("fit", stories, "--model", model, "--topics", "2", "--clusters", "3", "-o", run)
-    assert load(run / "model.iso").n_clusters == 3
-    assert "have clusters" in fails("view", run, "--no-open")
-    assert "have clusters" in fails("map", run, "-o", tmp_path / "m.map")
-    assert [path.name for path in tmp_path.iterdir()] == ["a.run"]
 
 
 # info ---------------------------------------------------------------------------------------------

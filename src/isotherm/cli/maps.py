@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isotherm.cli import console, runs
+from isotherm.cli import console, kept, runs
 from isotherm.cli.arguments import Parser, add_force, add_run, at_least
+from isotherm.cli.explore import DIMENSIONS, explorer_of
 from isotherm.cli.nearest import writable
 from isotherm.files import replacing
 
@@ -23,23 +25,22 @@ ENDINGS = (".html", *PICTURES, ".map")
 def add_arguments(parser: Parser) -> None:
     """The options of the verb."""
     parser.example(
-        "isotherm map articles.run -o map.html",
+        "isotherm map articles.run --html map.html",
         "isotherm map articles.run -o map.svg --labels year",
     )
     add_run(parser)
     parser.add_argument(
-        *("-o", "--out"),
+        *("-o", "--out", "--html"),
         type=Path,
         required=True,
         metavar="FILE",
-        help="a page (.html), a picture (.svg, .png, .pdf), or the map itself (.map)",
+        help="a page to explore (.html), a picture (.svg, .png, .pdf), or the map itself (.map)",
     )
     parser.add_argument(
         "--dimensions",
         type=int,
         choices=(2, 3),
-        default=2,
-        help="of the map (%(default)s)",
+        help="of the map (2; a page has both)",
     )
     parser.add_argument("--labels", metavar="FIELD", help="field to colour documents by")
     parser.add_argument("--seed", type=at_least(0), default=0, help="%(default)s by default")
@@ -52,48 +53,51 @@ def run(options: argparse.Namespace) -> None:
     found = runs.opened(options.run)
     found.check_topics_of_documents()
     out = writable(options.out, force=options.force, endings=ENDINGS)
-    corpus_map = _mapped(found, options)
-    write(out, found, corpus_map)
-    n_empty = int(corpus_map.empty.sum())
+    page = out.suffix.lower() == ".html"
+    found.documents.labels(options.labels)  # refuse what is not there before the work
+    both = DIMENSIONS if page else (2,)
+    sizes = both if options.dimensions is None else (options.dimensions,)
+    maps = [kept.mapped(found, number, options, options.seed) for number in sizes]
+    if page:
+        explorer_of(found, maps, options.labels).save_html(out)
+    else:
+        write(out, _labelled(found, options, maps[0].map))
+    _tell(options, out, [one.map for one in maps], begin)
+
+
+def _tell(options: argparse.Namespace, out: Path, maps: list[CorpusMap], begin: float) -> None:
+    n_rows, n_empty = len(maps[0].names), int(maps[0].empty.sum())
     summary = {
         "map": str(out),
-        "documents": found.counts.n_rows,
+        "documents": n_rows,
         "without_a_place": n_empty,
-        "nodes": list(corpus_map.grid_shape),
+        "nodes": list(maps[0].grid_shape),
         "seconds": console.seconds(begin),
     }
-    shape = " x ".join(map(str, corpus_map.grid_shape))
+    shapes = " and ".join(" x ".join(map(str, one.grid_shape)) for one in maps)
     empty = f", {n_empty:,} of them without a place" if n_empty else ""
     text = (
-        f"{out}: {console.plural(found.counts.n_rows, 'document')}{empty}, {shape} nodes in "
+        f"{out}: {console.plural(n_rows, 'document')}{empty}, {shapes} nodes in "
         f"{summary['seconds']:.1f} s"
     )
     console.tell(options, summary, text)
 
 
-def _mapped(found: Run, options: argparse.Namespace) -> CorpusMap:
-    from isotherm.estimators.gtm import GTM
-    from isotherm.maps.workflow import map_corpus
-
+def _labelled(found: Run, options: argparse.Namespace, corpus_map: CorpusMap) -> CorpusMap:
+    """The map with all that is known of its documents."""
     docs = found.documents
-    gtm = GTM(options.dimensions, random_state=options.seed, verbose=console.quiet(options))
-    return map_corpus(
-        found.counts,
-        topics=found.model,
-        gtm=gtm,
+    labels = docs.labels(options.labels or found.settings["labels"])
+    return dataclasses.replace(
+        corpus_map,
         names=docs.titles,
         texts=docs.texts,
-        labels=docs.labels(options.labels or found.settings["labels"]),
-    ).map
+        labels=None if labels is None else tuple(labels),
+    )
 
 
-def write(out: Path, found: Run, corpus_map: CorpusMap) -> None:
-    """Write a map in the format that the name asks for."""
-    if out.suffix == ".html":
-        from isotherm.cli.view import write_page
-
-        write_page(found, out, corpus_map)
-    elif out.suffix in PICTURES:
+def write(out: Path, corpus_map: CorpusMap) -> None:
+    """Write a map as a picture or a file, as the name asks for."""
+    if out.suffix.lower() in PICTURES:
         from isotherm.map_plots import map_points
 
         figure = map_points(corpus_map)

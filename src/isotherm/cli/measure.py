@@ -84,7 +84,7 @@ def _retrieval(found: Run, options: argparse.Namespace) -> tuple[dict[str, Any],
     from isotherm.retrieval.evaluate import evaluate
     from isotherm.retrieval.trec import read_qrels, relevance
 
-    index = index_of(found, options)
+    index = index_of(found, options.weights, options.interpolation)
     queries = _over_columns(options.queries, found)
     judged = read_qrels(options.qrels)
     grades = {grade for one in judged.values() for grade in one.values()}

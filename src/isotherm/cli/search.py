@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from isotherm.cli import console, runs
 from isotherm.cli.arguments import Parser, add_run, at_least, share
-from isotherm.cli.words import asked
+from isotherm.cli.words import Asked, reader
 from isotherm.errors import IsothermError
 
 if TYPE_CHECKING:
     from isotherm.cli.documents import Documents
     from isotherm.retrieval.index import SearchIndex
-    from isotherm.retrieval.results import Hit
+    from isotherm.retrieval.results import Hit, Results
+
+WEIGHTS, INTERPOLATION = "tfidf", 0.5
 
 
 def add_arguments(parser: Parser) -> None:
@@ -32,37 +36,60 @@ def add_scoring(parser: Parser) -> None:
     parser.add_argument(
         "--weights",
         choices=("tfidf", "tf", "bm25"),
-        default="tfidf",
+        default=WEIGHTS,
         help="of words (%(default)s)",
     )
     parser.add_argument(
         "--interpolation",
         type=share,
-        default=0.5,
+        default=INTERPOLATION,
         metavar="L",
         help="share of the topics in the score, 0 to 1 (%(default)s)",
     )
 
 
-def index_of(found: runs.Run, options: argparse.Namespace) -> SearchIndex:
+def index_of(found: runs.Run, weights: str, interpolation: float) -> SearchIndex:
     """Index of the documents of a run."""
     from isotherm.retrieval.index import SearchIndex
 
-    if type(found.model).__name__ != "AspectModel":
+    if not searchable(found):
         raise IsothermError(
             f"{found.folder} holds {type(found.model).__name__}, and a search needs the topics of "
             f"the aspect model; make them by isotherm fit {found.folder} -o other.run"
         )
-    return SearchIndex.of(
-        found.model, found.counts, weights=options.weights, interpolation=options.interpolation
-    )
+    return SearchIndex.of(found.model, found.counts, weights=weights, interpolation=interpolation)
+
+
+def searchable(found: runs.Run) -> bool:
+    """Whether a run has topics that a search can read."""
+    return type(found.model).__name__ == "AspectModel"
+
+
+@dataclass(frozen=True)
+class Search:
+    """An index of a run, and how texts become words of it."""
+
+    index: SearchIndex
+    read: Callable[[str], Asked]
+
+    def found(self, text: str, n: int) -> tuple[Asked, Results]:
+        """What a text asks for, and the best documents."""
+        query = self.read(text)
+        return query, self.index.query(query.known, n)
+
+
+def search_of(
+    found: runs.Run, weights: str = WEIGHTS, interpolation: float = INTERPOLATION
+) -> Search:
+    """The search of a run; with nothing but the run, that of `isotherm search`."""
+    return Search(index_of(found, weights, interpolation), reader(found.counting, found.words))
 
 
 def run(options: argparse.Namespace) -> None:
     """Search, and show what was found."""
     found = runs.opened(options.run)
-    index = index_of(found, options)
-    query = asked(" ".join(options.query), found.counting, found.words)
+    search = search_of(found, options.weights, options.interpolation)
+    query, results = search.found(" ".join(options.query), options.number)
     if query.unknown:
         console.note(f"no document has {', '.join(query.unknown)}")
     if not query.known:
@@ -70,7 +97,7 @@ def run(options: argparse.Namespace) -> None:
             f"no word of the query {' '.join(options.query)!r} is in the documents; give words "
             "that isotherm topics shows, for instance"
         )
-    hits = index.query(query.known, options.number).hits
+    hits = results.hits
     docs = found.documents
     summary = {
         "query": query.known,

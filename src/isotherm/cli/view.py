@@ -1,57 +1,101 @@
-"""`isotherm view`: a run as a page in the browser."""
+"""`isotherm view`: a run in the browser, live or as a file."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isotherm.cli import console, runs
-from isotherm.cli.arguments import Parser, add_run
+from isotherm.cli.arguments import Parser, add_run, at_least
+from isotherm.cli.explore import explorer_of, maps_of, site_of
+from isotherm.cli.nearest import writable
 
 if TYPE_CHECKING:
     from isotherm.cli.runs import Run
-    from isotherm.maps.corpus import CorpusMap
+    from isotherm.viewer.explorer import Explorer
+    from isotherm.viewer.serving import LocalServer
 
 
 def add_arguments(parser: Parser) -> None:
     """The options of the verb."""
     parser.example(
-        "isotherm view articles.run", "isotherm view articles.run --no-open -o page.html"
+        "isotherm view articles.run",
+        "isotherm view articles.run --port 8000 --no-open",
+        "isotherm view articles.run -o page.html",
     )
     add_run(parser)
     parser.add_argument(
-        *("-o", "--out"), type=Path, metavar="FILE", help="page to write (RUN's name.html)"
+        *("-o", "--out"),
+        type=Path,
+        metavar="FILE",
+        help="write the page as a file that needs nothing else, and do not serve it",
     )
-    parser.add_argument("--no-open", action="store_true", help="write the page, but do not open it")
+    parser.add_argument(
+        "--port",
+        type=at_least(0),
+        default=0,
+        metavar="N",
+        help="port of this computer to serve at (one that is free)",
+    )
+    parser.add_argument("--no-open", action="store_true", help="do not open the browser")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Write the page and open it; an older page of the run is replaced."""
-    import webbrowser
-
+    """Serve the page until Ctrl-C, or write it; an older page is replaced."""
     found = runs.opened(options.run)
     found.check_topics_of_documents()
-    out = options.out or options.run.with_name(f"{options.run.resolve().stem}.html")
-    write_page(found, out)
-    opened = not options.no_open and webbrowser.open(out.resolve().as_uri())
-    if not options.no_open and not opened:
-        console.note(f"no browser could be started; open {out} in one")
-    console.tell(options, {"page": str(out), "opened": bool(opened)}, str(out))
+    if options.out is not None:
+        writable(options.out, force=True, endings=(".html",))
+        _write(options, explorer_of(found, maps_of(found, options)), options.out)
+    elif not _can_serve():
+        out = options.run.with_name(f"{options.run.resolve().stem}.html")
+        console.note(f"a live page needs pip install 'isotherm[serve]'; this one is the file {out}")
+        _write(options, explorer_of(found, maps_of(found, options)), out)
+    else:
+        _serve(options, found)
 
 
-def write_page(found: Run, out: Path, corpus_map: CorpusMap | None = None) -> None:
-    """The report of a run as a page, with a map if there is one."""
-    from isotherm.report import write_report
+def _can_serve() -> bool:
+    """Whether what serves is installed."""
+    from importlib.util import find_spec
 
-    docs = found.documents
-    write_report(
-        found.model,
-        out,
-        title=f"Topics of {Path(found.about['source']).name}",
-        labels=found.labels,
-        texts=docs.texts,
-        names=docs.titles,
-        counts=found.counts,
-        corpus_map=corpus_map,
-    )
+    return all(find_spec(name) is not None for name in ("starlette", "uvicorn"))
+
+
+def _write(options: argparse.Namespace, explorer: Explorer, out: Path) -> None:
+    explorer.save_html(out)
+    opened = _opened(options, out.resolve().as_uri())
+    console.tell(options, {"page": str(out), "opened": opened}, str(out))
+
+
+def _serve(options: argparse.Namespace, found: Run) -> None:
+    server = _server(options, found)
+    try:
+        opened = _opened(options, server.address)
+        summary = {"address": server.address, "opened": opened}
+        console.tell(options, summary, f"{server.address}  (Ctrl-C ends it)")
+        sys.stdout.flush()
+        server.run()
+    finally:
+        server.close()
+
+
+def _server(options: argparse.Namespace, found: Run) -> LocalServer:
+    from isotherm.viewer.server import application, local_server
+
+    explorer = explorer_of(found, maps_of(found, options))
+    return local_server(application(site_of(found, explorer)), options.port)
+
+
+def _opened(options: argparse.Namespace, address: str) -> bool:
+    """Whether a browser shows the page."""
+    import webbrowser
+
+    if options.no_open:
+        return False
+    opened = webbrowser.open(address)
+    if not opened:
+        console.note(f"no browser could be started; open {address} in one")
+    return opened

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -19,22 +19,31 @@ class Asked(NamedTuple):
 
 def asked(text: str, settings: Mapping[str, Any], columns: Sequence[Any]) -> Asked:
     """The words of a text by the settings of counting, and runs of them that are columns."""
+    return reader(settings, columns)(text)
+
+
+def reader(settings: Mapping[str, Any], columns: Sequence[Any]) -> Callable[[str], Asked]:
+    """Function from texts to what they ask for, by the settings of counting and the columns."""
     known = {str(column) for column in columns}
     rules = _rules(settings)
-    given = text.lower() if rules.lowercase else text
     split = rules.split or re.compile(rf"\b\w{{{rules.min_length},}}\b").findall
-    words = [word for word in split(given) if word not in rules.stop_words]
-    stems = words if rules.stem is None else rules.stem(words)
     low, high = rules.ngrams
-    runs = [
-        " ".join(stems[first : first + length])
-        for length in range(max(low, 2), high + 1)
-        for first in range(len(stems) - length + 1)
-    ]
-    found = [word for word in (*stems, *runs) if word in known]
-    heard = {part for one in found for part in one.split()}
-    unknown = [word for word, stem in zip(words, stems, strict=True) if stem not in heard]
-    return Asked(found, list(dict.fromkeys(unknown)))
+
+    def read(text: str) -> Asked:
+        given = text.lower() if rules.lowercase else text
+        words = [word for word in split(given) if word not in rules.stop_words]
+        stems = words if rules.stem is None else rules.stem(words)
+        runs = [
+            " ".join(stems[first : first + length])
+            for length in range(max(low, 2), high + 1)
+            for first in range(len(stems) - length + 1)
+        ]
+        found = [word for word in (*stems, *runs) if word in known]
+        heard = {part for one in found for part in one.split()}
+        unknown = [word for word, stem in zip(words, stems, strict=True) if stem not in heard]
+        return Asked(found, list(dict.fromkeys(unknown)))
+
+    return read
 
 
 def _rules(settings: Mapping[str, Any]) -> Words:

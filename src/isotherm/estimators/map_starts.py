@@ -106,9 +106,11 @@ def _plane(model: Gtm, data: Local, sheet: Array, schedule: Schedule) -> tuple[G
     least = float(found.variances[-1])
     if model.noise is None:
         # T_L = D l_L / (sum_{j >= L} l_j + (L - 1) l_L), and s = sum_{j > L} l_j / (D - L T).
-        opens = D * least / (found.rest + L * least)
+        # Data of fewer than L dimensions: the last direction never opens.
+        opens = D * least / (found.rest + L * least) if least > 0 else 0.0
         temperature = max(MARGIN * opens, 1.0)
-        s = found.rest / max(D - L * temperature, 0.5) or 0.1 * least
+        some = least or float(found.variances.mean())
+        s = found.rest / max(D - L * temperature, 0.5) or 0.1 * some
     else:
         temperature, s = max(MARGIN * least / model.noise, 1.0), model.noise
     spread = np.sqrt(np.maximum(found.variances - s * temperature, 0.01 * found.variances))

@@ -213,6 +213,7 @@ class SearchIndex:
         best = best[found.scores[0, best] > 0]
         shares = self._scorer.word_shares(asked.matrix, best) * found.scale[0]
         base = found.base[0, best] * found.scale[0]
+        own = self._scorer.folded(as_counts(asked.matrix, allow_empty=True))[0]
         hits = explain.hits(
             best,
             _ids(self.counts, 0),
@@ -220,15 +221,9 @@ class SearchIndex:
             base,
             [self._names[column] for column in asked.matrix.indices],
             shares,
-            explain.shared_topics(
-                self.theta[best],
-                self._scorer.folded(as_counts(asked.matrix, allow_empty=True))[0],
-                self.tables,
-                self._names,
-                n_topics,
-            ),
+            explain.shared_topics(self.theta[best], own, self.tables, self._names, n_topics),
         )
-        return Results(hits, asked.known, asked.unknown)
+        return Results(hits, asked.known, asked.unknown, tuple(own.tolist()))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Path of the file that was written; see `isotherm.save`."""

@@ -71,11 +71,15 @@ class Results:
         Words of the query that the index knows.
     unknown : tuple of str
         Words of the query that no column of the index has; they are left out.
+    topics : tuple of float
+        P(a|q): share of each topic in the query, those of all models side by side and divided by
+        their number.
     """
 
     hits: tuple[Hit, ...]
     words: tuple[str, ...]
     unknown: tuple[str, ...]
+    topics: tuple[float, ...] = ()
 
     def __len__(self) -> int:
         """Number of hits."""

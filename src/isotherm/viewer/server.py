@@ -19,9 +19,10 @@ from isotherm.viewer.searches import Search, Searches
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from isotherm.viewer.explorer import Explorer
     from isotherm.viewer.serving import LocalServer
 
-__all__ = ["Site", "application", "local_server"]
+__all__ = ["Site", "application", "local_server", "site_of"]
 
 # Sent at a time: a client that reads slowly holds this much, and no copy of the whole.
 CHUNK = 1 << 16
@@ -110,11 +111,10 @@ class Stored:
     """An answer that is sent in pieces of one object, which all clients share."""
 
     def __init__(self, body: bytes, kind: str, headers: Mapping[str, str] | None = None) -> None:
-        self._body = memoryview(body)
+        self._body, self._kind = memoryview(body), kind
         # No time is given for which it holds: another run may be served at the same address.
         self._tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
         self._headers = {"cache-control": "no-cache", "etag": self._tag, **(headers or {})}
-        self._kind = kind
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Send it; only its mark to a client that has it already."""
@@ -122,13 +122,29 @@ class Stored:
             await send(start(304, self._headers))
             await send({"type": "http.response.body", "body": b""})
             return
-        size = len(self._body)
-        about = {"content-type": self._kind, "content-length": str(size)}
-        await send(start(200, {**self._headers, **about}))
-        ends = range(CHUNK, size + CHUNK, CHUNK) if size else range(1)
-        for end in ends:
-            part = b"" if scope["method"] == "HEAD" else self._body[max(end - CHUNK, 0) : end]
-            await send({"type": "http.response.body", "body": part, "more_body": end < size})
+        await _pieces(self._body, self._kind, self._headers, scope, send)
+
+
+class Fresh:
+    """An answer to one question, which is not kept."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = memoryview(body)
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Send it."""
+        await _pieces(self._body, JSON, {"cache-control": "no-store"}, scope, send)
+
+
+async def _pieces(
+    body: memoryview, kind: str, headers: Mapping[str, str], scope: Any, send: Send
+) -> None:
+    size = len(body)
+    about = {"content-type": kind, "content-length": str(size)}
+    await send(start(200, {**headers, **about}))
+    for end in range(CHUNK, size + CHUNK, CHUNK) if size else range(1):
+        part = b"" if scope["method"] == "HEAD" else body[max(end - CHUNK, 0) : end]
+        await send({"type": "http.response.body", "body": part, "more_body": end < size})
 
 
 class _Rooms:
@@ -164,7 +180,7 @@ class _Rooms:
             raise RequestError(
                 404, f"there is no such document; documents are numbered 0 to {most - 1}"
             )
-        return _fresh(json.dumps(self._site.document(int(given))).encode())
+        return Fresh(json.dumps(self._site.document(int(given))).encode())
 
     async def search(self, request: Request) -> Any:
         if self._searches is None:
@@ -177,7 +193,7 @@ class _Rooms:
             raise RequestError(415, f"the content type is {kind[:80]!r}; it must be {JSON}")
         body = await body_of(request.scope, request.receive, self._limits)
         query, n = _question(body, self._limits.hits)
-        return _fresh(await self._searches.answer(query, n))
+        return Fresh(await self._searches.answer(query, n))
 
 
 def _question(body: bytes, most: int) -> tuple[str, int]:
@@ -196,5 +212,27 @@ def _question(body: bytes, most: int) -> tuple[str, int]:
     return given["query"], n
 
 
-def _fresh(body: bytes) -> Stored:
-    return Stored(body, JSON, {"cache-control": "no-store"})
+def site_of(
+    explorer: Explorer,
+    document: Callable[[int], dict[str, Any]] | None = None,
+    search: Search | None = None,
+) -> Site:
+    """The site of an explorer.
+
+    Parameters
+    ----------
+    explorer : Explorer
+    document : callable, optional
+        What there is to read of a document, where it is more than the explorer knows.
+    search : callable, optional
+    """
+    from isotherm.viewer import page
+
+    return Site(
+        page.page(None, explorer.title).encode(),
+        page.policy(live=True),
+        explorer.parts(live=True),
+        explorer.n_documents,
+        document or explorer.document,
+        search,
+    )
