@@ -35,6 +35,7 @@ from isotherm import (
     Neighbors,
     Noisy,
 )
+from isotherm.estimators.linked_start import NearTopics, RandomRows
 from isotherm.graph import with_labels
 from models.linked_rows import q2
 
@@ -48,7 +49,7 @@ KINDS: dict[str, Any] = {
     "ltm": lambda **s: LTM(3, **s),
     "ltm-exact": lambda **s: LTM(3, method="exact", regularization=5.0, **s),
     "dtm": lambda **s: DTM(3, **s),
-    "dtm-paper": lambda **s: DTM(3, step="paper", **s),
+    "dtm-paper": lambda **s: DTM(3, **{"step": "paper", "start": RandomRows(), **s}),
 }
 CLASSES = [LapPLSI, LTM, DTM]
 every = pytest.mark.parametrize("make", KINDS.values(), ids=KINDS.keys())
@@ -74,7 +75,7 @@ def test_attributes(make: Any) -> None:
     assert model.row_weights_.dtype == np.float64
     np.testing.assert_allclose(model.row_weights_.sum(axis=1), 1.0)
     assert model.graph_.shape == (90, 90)
-    assert model.temperature_ == 1.0
+    assert (model.temperature_ > 1.0) == (make is KINDS["dtm"])
     assert len(model.trace_) == 1
     assert model.n_iter_ == model.trace_[0].sweeps <= 30
     assert np.isfinite(model.free_energy_)
@@ -204,7 +205,7 @@ def test_transform_treats_every_row_by_itself(make: Any) -> None:
 
 @every
 def test_new_rows_solve_the_formula(make: Any) -> None:
-    model = fitted(make)
+    model = make(random_state=0, max_iter=30, start=RandomRows()).fit(X, SOME)
     t = model.transform(NEW)
     links = model.neighbors_.of_new(Counts(NEW)).toarray()
     s, d = links @ model.row_weights_, links.sum(axis=1, keepdims=True)
@@ -279,7 +280,7 @@ def test_perplexity_and_score(make: Any) -> None:
 def test_regularization_of_zero_is_plsa(kind: Any) -> None:
     if kind is DTM:
         return
-    settings = {"random_state": 0, "max_iter": 10}
+    settings = {"random_state": 0, "max_iter": 10, "schedule": Fixed(1.0)}
     zero = kind(3, regularization=0.0, **settings).fit(X)
     with pytest.warns(IsothermWarning, match="no two rows are linked"):
         bare = DTM(3, **settings).fit(X, graph=np.zeros((90, 90)))
@@ -309,6 +310,47 @@ def test_a_uniform_start_is_no_trap() -> None:
     model = DTM(3, start=Noisy(0.5), random_state=0).fit(X)
     assert model.separation_ > 1
     assert model.n_distinct_ == 3
+
+
+# Where they begin -----------------------------------------------------------------------------
+
+
+def test_rows_begin_between_their_topics_and_equal_weights() -> None:
+    topics = AspectModel(3, random_state=0).fit(X)
+    start, model = NearTopics.of(topics), LapPLSI(3, random_state=0).fit(X)
+    data = model._placed(Counts(X))
+    state = start.state(model.model_, data, np.random.default_rng(0))
+    wanted = 0.2 * topics.row_weights_ + 0.8 / 3
+    np.testing.assert_allclose(data.gather(state.rows).theta, wanted, atol=1e-6)
+    np.testing.assert_allclose(state.params.word_topic.T, topics.components_, atol=1e-6)
+
+
+@each_class
+def test_every_seed_ends_in_the_same_place(kind: Any) -> None:
+    seeds = [kind(3, random_state=seed).fit(X, SOME).row_weights_ for seed in range(3)]
+    for other in seeds[1:]:
+        alike = np.corrcoef(seeds[0].T, other.T)[:3, 3:].max(axis=1)
+        assert alike.min() > 0.99
+
+
+def test_dtm_stays_at_the_temperature_that_its_start_stopped_at() -> None:
+    model = DTM(3, random_state=0, max_iter=5).fit(X)
+    seed = int(np.random.default_rng(0).integers(2**31))
+    assert model.temperature_ == AspectModel(3, random_state=seed).fit(X).temperature_ > 1
+    assert DTM(3, random_state=0, max_iter=5, start=RandomRows()).fit(X).temperature_ == 1
+
+
+def test_an_interrupt_of_the_start_is_one_of_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: Any, counts: Any) -> Any:
+        self.outcome_ = "interrupted; the model of the last finished temperature was kept"
+        return self
+
+    model = LTM(3, random_state=0, max_iter=3).fit(X)
+    before = dict(vars(model))
+    monkeypatch.setattr(AspectModel, "fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X)
+    assert vars(model) == before
 
 
 @every

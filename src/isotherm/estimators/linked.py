@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
+import warnings
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
 from isotherm._graph_parts import label_codes, labelled
-from isotherm.anneal.schedule import Fixed, Schedule, lowest
+from isotherm.anneal.schedule import Fixed, lowest
 from isotherm.anneal.start import Start
+from isotherm.anneal.trace import Outcome
 from isotherm.data.base import Array, blocks_of
 from isotherm.data.counts import Counts
 from isotherm.data.linked import LinkedBlock, Links
 from isotherm.data.local import Local
 from isotherm.data.split import as_generator
-from isotherm.errors import IsothermError, warn
+from isotherm.errors import IsothermError, IsothermWarning, warn
 from isotherm.estimators import checks
+from isotherm.estimators.aspect import AspectModel
 from isotherm.estimators.base import CountEstimator, Plan
 from isotherm.estimators.document import without_columns
-from isotherm.estimators.linked_start import RandomRows
+from isotherm.estimators.linked_start import NearTopics
 from isotherm.graph import Neighbors, as_graph
+from isotherm.kernels.dense import one_blas_thread
 
 
 class LinkedEstimator(CountEstimator):
@@ -32,6 +37,8 @@ class LinkedEstimator(CountEstimator):
     patience = 1
     over_relax = False
     record_critical = False
+    # Whether a fit goes on at the temperature at which held-out tokens stopped its start.
+    keeps_temperature = False
 
     # Rows tied to each other have no weights of their own, so there is no `sample_weight`.
     def fit(self, X: Any, y: Any = None, *, graph: Any = None) -> Self:  # type: ignore[override]
@@ -79,8 +86,31 @@ class LinkedEstimator(CountEstimator):
         model = self._model(counts.n_rows, counts.total)
         block = blocks_of(counts, np.array([0, counts.n_rows]))[0]
         data = Local([LinkedBlock.of(block, Links.of(self.graph_))], self._kernels())
-        plan = Plan(data, data, None, self._cooling())
-        self._set_fitted(plan, *self._carried_out(plan, model, rng))
+        start, temperature = self._begin(counts, rng)
+        plan = Plan(data, data, None, self.schedule or Fixed(temperature))
+        annealer = dataclasses.replace(self._engine(plan.schedule), start=start)
+        with one_blas_thread():
+            fit = annealer.run(model, data, rng)
+        self._set_fitted(plan, fit, fit)
+
+    def _begin(self, counts: Counts, rng: np.random.Generator) -> tuple[Start, float]:
+        """Where the rows begin, and the temperature of the fit unless there is a schedule."""
+        if self.start is not None:
+            return self.start, 1.0
+        topics = AspectModel(
+            self.n_components,
+            precision=self.precision,
+            n_jobs=self.n_jobs,
+            random_state=int(rng.integers(2**31)),
+            verbose=self.verbose,
+        )
+        with warnings.catch_warnings():
+            # Too few counts to hold any out are no reason for concern: the start cools to the end.
+            warnings.simplefilter("ignore", IsothermWarning)
+            topics.fit(counts)
+        if topics.outcome_ == Outcome.INTERRUPTED.value:
+            raise KeyboardInterrupt
+        return NearTopics.of(topics), topics.temperature_ if self.keeps_temperature else 1.0
 
     def _graph(self, counts: Counts, y: Any, graph: Any, rng: np.random.Generator) -> Any:
         """Edges (I, I) by content or as given, and by label; none of rows without counts."""
@@ -116,9 +146,3 @@ class LinkedEstimator(CountEstimator):
                 f"schedule={self.schedule!r} goes down to T = 0, the hard limit, which only "
                 "clustering has; end above 0 (1 is plain EM)"
             )
-
-    def _schedule(self) -> Schedule:
-        return Fixed(1.0)
-
-    def _start(self) -> Start:
-        return RandomRows()

@@ -39,7 +39,8 @@ class LapPLSI(LinkedEstimator):
     schedule : Schedule, optional
         Temperatures; `Fixed(1.0)` by default, plain EM.
     start : Start, optional
-        By default random weights and random topics.
+        By default topics of an annealed `AspectModel`, and rows that are 0.2 of the way from equal
+        weights to its own. `isotherm.estimators.linked_start.RandomRows()` is that of the papers.
     tol : float
         The fit has settled when a sweep lowers the energy by no more than this per token.
     max_iter : int
@@ -204,8 +205,11 @@ class DTM(LinkedEstimator):
         Size of the steps in which rows go back towards PLSA until the likelihood does not fall.
     kappa : float
         How strongly `transform` ties new rows to their neighbours; 0 folds in as PLSA does.
-    n_neighbors, max_label_edges, schedule, start, tol, max_iter
+    n_neighbors, max_label_edges, start, tol, max_iter
         As in `LapPLSI`; the energy is minus the log-likelihood per token, minus log Q2.
+    schedule : Schedule, optional
+        Temperatures; by default the one at which held-out tokens stop the cooling of the start,
+        and `Fixed(1.0)` where a start is given.
     callbacks, precision, n_jobs, random_state, verbose
         As in `AspectModel`.
 
@@ -220,6 +224,9 @@ class DTM(LinkedEstimator):
     temperature_, trace_, outcome_, n_iter_, n_components_, n_distinct_, precision_
         As in `AspectModel`.
     """
+
+    # No weight holds the likelihood back here, so what keeps it from fitting noise is the heat.
+    keeps_temperature = True
 
     def __init__(
         self,
