@@ -2,7 +2,7 @@
 
 const FIELD = (38 * Math.PI) / 180; // of view, from top to bottom
 const STEEPEST = 1.5;
-const MARGIN = 1.08;
+const MARGIN = 1.12;
 const START = { azimuth: -0.9, elevation: 0.42 }; // a little from above, no axis along the view
 
 /**

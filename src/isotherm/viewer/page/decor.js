@@ -1,9 +1,9 @@
 /** What is drawn below and above the points. */
 
 import { contoursOf, drawContours } from "./contours.js";
-import { drawBox, drawLines, drawNodes, drawShade, latticeOf, shadeOf } from "./grid.js";
+import { drawLines, drawNodes, drawShade, latticeOf, shadeOf } from "./grid.js";
 import { drawOutline } from "./lasso.js";
-import { cleared } from "./layers.js";
+import { cleared, hide } from "./layers.js";
 import { Labels } from "./overlay.js";
 import { middles } from "./places.js";
 
@@ -80,40 +80,50 @@ export class Decor {
     this.labelled = key;
   }
 
-  /** @param {any} scene {state, camera, theme, box} */
-  drawUnder({ state, camera, theme, box }) {
-    const context = cleared(this.layers, "under");
+  /** The grid below the points. @param {any} scene {state, camera, theme} */
+  drawUnder({ state, camera, theme }) {
     const { grid, magnification } = state.overlays;
     const lattice = grid || magnification ? this.lattice(state.map) : null;
-    if (camera.deep) {
-      if (box) drawBox(context, camera, box, theme);
-      if (lattice) drawNodes(context, lattice, camera, theme, magnification);
+    if (!lattice) {
+      hide(this.layers, "under");
       return;
     }
-    if (lattice?.strength && magnification) {
+    const context = cleared(this.layers, "under");
+    if (camera.deep) {
+      drawNodes(context, lattice, camera, theme, magnification);
+      return;
+    }
+    if (lattice.strength && magnification) {
       drawShade(context, lattice, this.shade(state.map, theme), camera, grid);
     }
-    if (lattice && grid) drawLines(context, lattice, camera, theme);
+    if (grid) drawLines(context, lattice, camera, theme);
   }
 
   /**
-   * @param {any} scene {state, camera, theme, background, passage, counted, key, now, atOnce, outline}
-   * @returns {boolean} whether labels are still fading
+   * Lines of density and what a hand draws, above the points.
+   * @param {any} scene {state, camera, theme, passage, counted, codes, mask, outline}
    */
   drawOver(scene) {
-    const { state, camera, theme, background, passage, outline, now, atOnce } = scene;
+    const { state, camera, theme, passage, outline } = scene;
+    const contours = state.overlays.contours && !camera.deep && !passage.moving;
+    if (!contours && !outline) {
+      hide(this.layers, "over");
+      return;
+    }
     const context = cleared(this.layers, "over");
-    if (state.overlays.contours && !camera.deep && !passage.moving) {
-      drawContours(context, this.contoursFor(scene), camera, theme);
-    }
-    let fading = false;
-    if (state.overlays.labels) {
-      this.labels.arrange(context, camera);
-      const { clarity } = passage;
-      fading = this.labels.draw(context, { now, atOnce, clarity, theme, background });
-    }
+    if (contours) drawContours(context, this.contoursFor(scene), camera, theme);
     if (outline) drawOutline(context, outline, theme);
-    return fading;
+  }
+
+  /**
+   * The names in the map; every call takes their fading on.
+   * @param {any} scene {state, camera, theme, background, passage, now, atOnce}
+   * @returns {{writings: import("./overlay.js").Writing[], fading: boolean}}
+   */
+  write({ state, camera, passage, ...how }) {
+    if (!state.overlays.labels) return { writings: [], fading: false };
+    this.labels.arrange(camera);
+    return this.labels.write({ ...how, clarity: passage.clarity });
   }
 
   contoursFor({ state, passage, counted, codes, mask }) {

@@ -1,5 +1,8 @@
 /** The points without a graphics card: a plain canvas, for browsers that have no WebGL2. */
 
+import { inscribe } from "./overlay.js";
+import { grownBy } from "./styles.js";
+
 /** More points than this are too slow so; the first ones of the order stand for all. */
 export const MOST = 50000;
 
@@ -10,8 +13,9 @@ export class Flat {
    * @param {Uint32Array} order document of every position
    */
   constructor(canvas, order) {
-    this.canvas = canvas;
-    this.context = canvas.getContext("2d");
+    this.screen = canvas;
+    this.canvas = document.createElement("canvas"); // points, without the texts over them
+    this.context = this.canvas.getContext("2d");
     this.order = order.subarray(0, MOST);
     this.masked = false;
     this.lit = new Uint32Array(0);
@@ -39,7 +43,8 @@ export class Flat {
   begin(look) {
     this.look = look;
     this.sprites.clear();
-    this.context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    this.canvas.width = this.screen.width; // which clears it, too
+    this.canvas.height = this.screen.height;
   }
 
   draw(some, lit) {
@@ -64,7 +69,7 @@ export class Flat {
     const along = (row) => m[row] * place[0] + m[row + 4] * place[1] + m[row + 8] * place[2] + m[row + 12];
     const w = along(3);
     if (w <= 0) return;
-    const grown = this.sizes ? 0.55 + 2 * Math.sqrt(this.sizes[i] / 255) : 1;
+    const grown = this.sizes ? grownBy(this.sizes[i]) : 1;
     const near = look.eye ? look.eye / w : 1;
     const size = Math.max(1, Math.min(look.largest, Math.round(look.size * near * grown)));
     const x = (0.5 + (0.5 * along(0)) / w) * this.canvas.width;
@@ -89,6 +94,19 @@ export class Flat {
     context.fill();
     this.sprites.set(key, disc);
     return disc;
+  }
+
+  show(writings, ratio) {
+    const context = this.screen.getContext("2d");
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, this.screen.width, this.screen.height);
+    context.globalAlpha = 1;
+    context.drawImage(this.canvas, 0, 0);
+    context.scale(ratio, ratio);
+    for (const writing of writings) {
+      context.globalAlpha = writing.opacity;
+      inscribe(context, writing, writing.x, writing.y);
+    }
   }
 
   mark() {}

@@ -1,4 +1,4 @@
-/** What lies below the points: the grid of the map, its magnification, and a box around a deep one. */
+/** What lies below the points: the grid of the map, its magnification, the box of a deep one. */
 
 import { continuous, css } from "./colours.js";
 
@@ -126,29 +126,25 @@ export function drawNodes(context, { nodes, strength }, camera, theme, magnified
 }
 
 /**
- * Draws the far edges of the box of a deep map: they show how it is turned.
- * @param {CanvasRenderingContext2D} context
+ * The far edges of the box of a deep map: they show how it is turned.
  * @param {import("./camera.js").Camera} camera
  * @param {{low: number[], high: number[]}} box
- * @param {"light"|"dark"} theme
+ * @returns {Float32Array|null} ends (x, y, z) of lines; null where the eye is inside
  */
-export function drawBox(context, camera, { low, high }, theme) {
+export function farEdges(camera, { low, high }) {
   const corner = (bits) => low.map((value, d) => (bits & (1 << d) ? high[d] : value));
-  const corners = Array.from({ length: 8 }, (_, bits) => camera.project(corner(bits)));
-  if (corners.some(({ w }) => w <= 0)) return; // the eye is inside
-  const nearest = corners.reduce((best, { w }, at) => (w < corners[best].w ? at : best), 0);
-  context.beginPath();
+  const depths = Array.from({ length: 8 }, (_, bits) => camera.project(corner(bits)).w);
+  if (depths.some((w) => w <= 0)) return null;
+  const nearest = depths.indexOf(Math.min(...depths));
+  const ends = [];
   for (let bits = 0; bits < 8; bits++) {
     for (let d = 0; d < 3; d++) {
       const other = bits | (1 << d);
       if (other === bits || bits === nearest || other === nearest) continue;
-      context.moveTo(corners[bits].x, corners[bits].y);
-      context.lineTo(corners[other].x, corners[other].y);
+      ends.push(...corner(bits), ...corner(other));
     }
   }
-  context.lineWidth = 1;
-  context.strokeStyle = css(theme === "dark" ? [255, 255, 255] : [20, 26, 40], 0.12);
-  context.stroke();
+  return Float32Array.from(ends);
 }
 
 function segment(context, camera, from, to) {

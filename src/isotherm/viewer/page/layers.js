@@ -18,13 +18,12 @@ export function createLayers(element, label) {
     layers[name] = canvas;
     element.append(canvas);
   }
-  place(layers.over, { touchAction: "none", outlineOffset: "-3px" });
-  layers.over.tabIndex = 0;
-  layers.over.setAttribute("role", "application");
-  layers.over.setAttribute("aria-label", label);
+  hide(layers, "under");
+  hide(layers, "over");
   layers.contexts = { under: layers.under.getContext("2d"), over: layers.over.getContext("2d") };
   layers.hoverRing = ring(element);
   layers.openRing = ring(element);
+  layers.hand = hand(element, label);
   layers.message = document.createElement("p");
   layers.message.className = "map-message";
   layers.message.hidden = true;
@@ -37,6 +36,19 @@ export function createLayers(element, label) {
 
 function place(element, styles) {
   Object.assign(element.style, styles);
+}
+
+/** What a hand touches and keys go to: above all sheets, of which some come and go. */
+function hand(element, label) {
+  const found = document.createElement("div");
+  found.className = "map-hand";
+  found.tabIndex = 0;
+  found.setAttribute("role", "application");
+  found.setAttribute("aria-label", label);
+  place(found, { position: "absolute", left: "0", top: "0", width: "100%", height: "100%" });
+  place(found, { touchAction: "none", userSelect: "none", outlineOffset: "-3px", cursor: "grab" });
+  element.append(found);
+  return found;
 }
 
 /** A ring around one point: an element, so that the points need not be drawn again for it. */
@@ -84,6 +96,15 @@ export function fitLayers(layers) {
 }
 
 /**
+ * Takes a sheet away that has nothing on it: even an empty one costs time in every frame.
+ * @param {ReturnType<typeof createLayers>} layers
+ * @param {"under"|"over"} name
+ */
+export function hide(layers, name) {
+  layers[name].hidden = true;
+}
+
+/**
  * An empty sheet to draw on in CSS pixels.
  * @param {ReturnType<typeof createLayers>} layers
  * @param {"under"|"over"} name
@@ -91,6 +112,7 @@ export function fitLayers(layers) {
  */
 export function cleared(layers, name) {
   const context = layers.contexts[name];
+  layers[name].hidden = false;
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.clearRect(0, 0, layers[name].width, layers[name].height);
   context.setTransform(layers.ratio, 0, 0, layers.ratio, 0, 0);
@@ -124,7 +146,7 @@ export function pictureOf(layers, background) {
   const context = canvas.getContext("2d");
   context.fillStyle = background;
   context.fillRect(0, 0, canvas.width, canvas.height);
-  for (const name of SHEETS) context.drawImage(layers[name], 0, 0);
+  for (const name of SHEETS) if (!layers[name].hidden) context.drawImage(layers[name], 0, 0);
   return new Promise((resolve, reject) => {
     const failed = () => reject(new Error("The browser could not make a picture of the map."));
     canvas.toBlob((blob) => (blob ? resolve(blob) : failed()), "image/png");

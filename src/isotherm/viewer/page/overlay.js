@@ -19,6 +19,40 @@ const EDGE = 6;
  * @property {[number, number, number]|null} colour of its points; null: that of text
  */
 
+/**
+ * @typedef {object} Writing a text and where it goes
+ * @property {string} text
+ * @property {number} size CSS pixels
+ * @property {number} width CSS pixels
+ * @property {number} x of its middle
+ * @property {number} y
+ * @property {number} opacity
+ * @property {string} ink CSS
+ * @property {string} halo CSS
+ */
+
+/**
+ * Writes a text on a canvas, with a halo of the colour behind it.
+ * @param {CanvasRenderingContext2D} context in CSS pixels
+ * @param {Writing} writing
+ * @param {number} x of its middle
+ * @param {number} y
+ */
+export function inscribe(context, { text, size, ink, halo }, x, y) {
+  context.font = fontOf(size);
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.lineJoin = "round";
+  context.strokeStyle = halo;
+  context.lineWidth = 3.5;
+  context.strokeText(text, x, y);
+  context.fillStyle = ink;
+  context.fillText(text, x, y);
+}
+
+const measure = document.createElement("canvas").getContext("2d");
+const fontOf = (size) => `600 ${size}px ${FONT}`;
+
 /** Labels that appear and go softly. */
 export class Labels {
   constructor() {
@@ -40,10 +74,9 @@ export class Labels {
 
   /**
    * Finds room for the labels.
-   * @param {CanvasRenderingContext2D} context
    * @param {import("./camera.js").Camera} camera
    */
-  arrange(context, camera) {
+  arrange(camera) {
     const taken = [];
     const wanted = new Set();
     // What is seen already goes first among equals, so that turning the map does not make it blink.
@@ -53,7 +86,7 @@ export class Labels {
       const at = camera.project(label.place);
       if (at.w <= 0 || label.strength <= 0) continue;
       const text = shortened(label.text, most);
-      const box = this.room(context, label, text, at, camera, taken);
+      const box = this.room(label, text, at, camera, taken);
       if (!box) continue;
       taken.push(box);
       wanted.add(label.key);
@@ -75,8 +108,8 @@ export class Labels {
   }
 
   /** A free box at the place or just above or below it, or null. */
-  room(context, label, text, at, camera, taken) {
-    const width = this.width(context, text, label.size);
+  room(label, text, at, camera, taken) {
+    const width = this.width(text, label.size);
     const height = label.size * 1.25;
     for (const dy of [0, -height, height]) {
       const box = { x: at.x - width / 2, y: at.y - height / 2 + dy, width, height };
@@ -87,54 +120,45 @@ export class Labels {
     return null;
   }
 
-  width(context, text, size) {
+  width(text, size) {
     const key = `${size} ${text}`;
     if (!this.widths.has(key)) {
-      context.font = `600 ${size}px ${FONT}`;
-      this.widths.set(key, context.measureText(text).width);
+      measure.font = fontOf(size);
+      this.widths.set(key, measure.measureText(text).width);
     }
     return this.widths.get(key);
   }
 
   /**
-   * Draws them.
-   * @param {CanvasRenderingContext2D} context
+   * The labels as they are now; every call takes their fading on.
    * @param {object} how
    * @param {number} how.now milliseconds
    * @param {boolean} how.atOnce no fading
    * @param {number} how.clarity 0..1 of all of them
    * @param {"light"|"dark"} how.theme
    * @param {[number, number, number]} how.background
-   * @returns {boolean} whether some are still appearing or going
+   * @returns {{writings: Writing[], fading: boolean}}
    */
-  draw(context, { now, atOnce, clarity, theme, background }) {
+  write({ now, atOnce, clarity, theme, background }) {
     const step = atOnce ? 1 : Math.min(0.34, (now - this.last) / FADE);
     this.last = now;
     let fading = false;
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    context.lineJoin = "round";
-    for (const [key, entry] of this.shown) {
+    const writings = [];
+    const halo = css(background, 0.85);
+    for (const [key, { label, text, box, ...entry }] of this.shown) {
       const gap = entry.wanted - entry.opacity;
-      entry.opacity += Math.max(-step, Math.min(step, gap));
-      if (entry.opacity !== entry.wanted) fading = true;
-      if (entry.opacity <= 0 && entry.wanted <= 0) this.shown.delete(key);
-      else this.write(context, entry, clarity, theme, background);
+      const opacity = entry.opacity + Math.max(-step, Math.min(step, gap));
+      this.shown.get(key).opacity = opacity;
+      if (opacity !== entry.wanted) fading = true;
+      if (opacity <= 0 && entry.wanted <= 0) this.shown.delete(key);
+      else {
+        const ink = inkOf(label.colour, theme);
+        const { size } = label;
+        const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+        writings.push({ text, size, width: box.width, x, y, opacity: opacity * clarity, ink, halo });
+      }
     }
-    context.globalAlpha = 1;
-    return fading;
-  }
-
-  write(context, { label, text, box, opacity }, clarity, theme, background) {
-    const x = box.x + box.width / 2;
-    const y = box.y + box.height / 2;
-    context.font = `600 ${label.size}px ${FONT}`;
-    context.globalAlpha = opacity * clarity;
-    context.strokeStyle = css(background, 0.85);
-    context.lineWidth = 3.5;
-    context.strokeText(text, x, y);
-    context.fillStyle = ink(label.colour, theme);
-    context.fillText(text, x, y);
+    return { writings, fading };
   }
 
   /**
@@ -178,7 +202,7 @@ function shortened(text, most) {
 }
 
 /** The colour of a topic, as dark or light as text must be. */
-function ink(colour, theme) {
+function inkOf(colour, theme) {
   if (!colour) return theme === "dark" ? "#e8eaee" : "#23262d";
   const [, a, b] = toLab(colour);
   return css(fromLab([theme === "dark" ? 0.9 : 0.36, 0.6 * a, 0.6 * b]));

@@ -87,6 +87,13 @@ export class Painter {
     if (!this.lost) this.scene.begin(look);
   }
 
+  /** Brings the picture to the screen. @param {import("./overlay.js").Writing[]} writings */
+  show(writings) {
+    if (this.lost) return;
+    this.scene.show(writings, this.layers.ratio);
+    this.scene.mark();
+  }
+
   /** Adds as many points as a frame has time for. */
   more() {
     if (this.complete) return;
@@ -96,7 +103,6 @@ export class Painter {
     const some = Math.min(this.n - this.next, Math.max(pace.budget - lit, 1000));
     pace.start(lit + some);
     scene.draw([this.next, this.next + some], [this.nextLit, this.nextLit + lit]);
-    scene.mark();
     this.next += some;
     this.nextLit += lit;
   }

@@ -1,6 +1,9 @@
 /** The points on the graphics card: buffers, and drawing any part of them. */
 
+import { createProgram, Sheet } from "./card.js";
+import { Lines } from "./lines.js";
 import { POINT_FRAGMENT, POINT_VERTEX } from "./shaders.js";
+import { Sprites } from "./sprites.js";
 
 const KEPT = 4; // buffers of places that stay on the card: two stages, and where one came from
 
@@ -16,6 +19,8 @@ const KEPT = 4; // buffers of places that stay on the card: two stages, and wher
  * @property {number} opacity
  * @property {number} dimming 0..1 how far those that are not lit step back
  * @property {[number, number, number]} background 0..255
+ * @property {Float32Array|null} frame ends of lines behind the points
+ * @property {[number, number, number, number]} frameColour 0..1
  */
 
 /** A WebGL2 canvas with points. */
@@ -25,17 +30,16 @@ export class Scene {
    * @param {Uint32Array} order document of every position in the buffers
    */
   constructor(canvas, order) {
-    const gl = canvas.getContext("webgl2", {
-      antialias: false,
-      preserveDrawingBuffer: true, // a still picture is completed over several frames
-      powerPreference: "high-performance",
-    });
+    const wish = { antialias: false, depth: false, powerPreference: "high-performance" };
+    const gl = canvas.getContext("webgl2", wish);
     if (!gl) throw new Error("WebGL2 is missing");
     this.canvas = canvas;
     this.gl = gl;
     this.order = order;
-    this.program = link(gl, POINT_VERTEX, POINT_FRAGMENT);
-    this.uniforms = uniformsOf(gl, this.program);
+    Object.assign(this, createProgram(gl, POINT_VERTEX, POINT_FRAGMENT));
+    this.sheet = new Sheet(gl); // a still picture is completed over several frames
+    this.lines = new Lines(gl);
+    this.sprites = new Sprites(gl);
     this.places = new Map();
     this.vao = gl.createVertexArray();
     this.styles = gl.createBuffer();
@@ -153,10 +157,19 @@ export class Scene {
 
   /** An empty picture, for points that look so. @param {Look} look */
   begin(look) {
-    const { gl, canvas, uniforms } = this;
-    gl.viewport(0, 0, canvas.width, canvas.height);
+    const { gl } = this;
+    this.look = look;
+    this.sheet.use();
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    if (look.frame) this.lines.draw(look.frame, look.matrix, look.frameColour);
+  }
+
+  prepare() {
+    const { gl, uniforms, look } = this;
+    this.sheet.use();
     gl.useProgram(this.program);
+    gl.bindVertexArray(this.vao);
+    gl.bindTexture(gl.TEXTURE_2D, this.palette);
     gl.uniformMatrix4fv(uniforms.matrix, false, look.matrix);
     for (const name of ["mixing", "size", "eye", "depth", "fog", "opacity", "dimming"]) {
       gl.uniform1f(uniforms[name], look[name]);
@@ -175,8 +188,7 @@ export class Scene {
    */
   draw(some, lit) {
     const { gl, uniforms } = this;
-    gl.bindVertexArray(this.vao);
-    gl.bindTexture(gl.TEXTURE_2D, this.palette);
+    this.prepare();
     gl.uniform1i(uniforms.pass, this.masked ? 1 : 0);
     gl.depthRange(this.masked ? 0.5 : 0, 1);
     if (some[1] > some[0]) gl.drawArrays(gl.POINTS, some[0], some[1] - some[0]);
@@ -184,6 +196,16 @@ export class Scene {
     gl.uniform1i(uniforms.pass, 2);
     gl.depthRange(0, 0.5);
     gl.drawElements(gl.POINTS, lit[1] - lit[0], gl.UNSIGNED_INT, 4 * lit[0]);
+  }
+
+  /**
+   * Brings the picture to the screen, with texts over it.
+   * @param {import("./overlay.js").Writing[]} writings
+   * @param {number} ratio device pixels per CSS pixel
+   */
+  show(writings, ratio) {
+    this.sheet.show();
+    this.sprites.draw(writings, ratio);
   }
 
   /** Marks the end of a frame, to hear when the card is through with it. */
@@ -203,30 +225,4 @@ export class Scene {
     this.fence = null;
     return false;
   }
-}
-
-function link(gl, vertex, fragment) {
-  const program = gl.createProgram();
-  for (const [type, source] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
-    const shader = gl.createShader(type);
-    gl.shaderSource(shader, source);
-    gl.compileShader(shader);
-    gl.attachShader(program, shader);
-  }
-  gl.linkProgram(program);
-  if (!gl.getProgramParameter(program, gl.LINK_STATUS) && !gl.isContextLost()) {
-    const logs = gl.getAttachedShaders(program).map((shader) => gl.getShaderInfoLog(shader));
-    throw new Error("The shaders do not work here: " + [...logs, gl.getProgramInfoLog(program)]);
-  }
-  return program;
-}
-
-function uniformsOf(gl, program) {
-  const found = {};
-  const count = gl.getProgramParameter(program, gl.ACTIVE_UNIFORMS);
-  for (let at = 0; at < count; at++) {
-    const { name } = gl.getActiveUniform(program, at);
-    found[name] = gl.getUniformLocation(program, name);
-  }
-  return found;
 }

@@ -74,3 +74,50 @@ void main() {
   pixel = vec4(tint * alpha, alpha);
 }
 `;
+
+/** A rectangle of the screen, without any buffer. */
+export const SPRITE_VERTEX = `#version 300 es
+precision highp float;
+uniform vec4 box;                         // left, top, width, height in clip space
+out vec2 at;
+
+void main() {
+  at = vec2(gl_VertexID & 1, gl_VertexID >> 1);
+  gl_Position = vec4(box.x + at.x * box.z, box.y - at.y * box.w, 0.0, 1.0);
+}
+`;
+
+/** The picture on it. */
+export const SPRITE_FRAGMENT = `#version 300 es
+precision mediump float;
+in vec2 at;
+uniform sampler2D picture;
+uniform float opacity;
+out vec4 pixel;
+
+void main() {
+  pixel = texture(picture, at) * opacity;
+}
+`;
+
+/** Straight lines in the map. */
+export const LINE_VERTEX = `#version 300 es
+precision highp float;
+layout(location = 0) in vec3 place;
+uniform mat4 matrix;
+
+void main() {
+  gl_Position = matrix * vec4(place, 1.0);
+}
+`;
+
+/** All of one colour. */
+export const LINE_FRAGMENT = `#version 300 es
+precision mediump float;
+uniform vec4 colour;
+out vec4 pixel;
+
+void main() {
+  pixel = vec4(colour.rgb * colour.a, colour.a);
+}
+`;

@@ -63,7 +63,7 @@ export function paletteOf(colouring, hidden) {
  * @param {number} shorter side of the window, CSS pixels
  * @returns {number} CSS pixels
  */
-export function pointSize(n, zoom, shorter) {
+function pointSize(n, zoom, shorter) {
   const plain = Math.min(10, Math.max(1.6, 14.2 - 2.1 * Math.log10(Math.max(n, 2))));
   const room = Math.min(1.25, Math.max(0.7, shorter / 720));
   return Math.min(22, plain * room * Math.max(0.8, zoom) ** 0.45);
@@ -75,7 +75,39 @@ export function pointSize(n, zoom, shorter) {
  * @param {number} zoom
  * @returns {number}
  */
-export function opacity(n, zoom) {
+function opacity(n, zoom) {
   const plain = 1.22 - 0.13 * Math.log10(Math.max(n, 2));
   return Math.min(0.92, Math.max(0.35, plain * Math.max(1, zoom) ** 0.2));
+}
+
+const LARGEST = 26;
+const FOG = 0.6;
+
+/**
+ * How much larger a point is by its size; as in the shader.
+ * @param {number} size 0..255
+ * @returns {number}
+ */
+export function grownBy(size) {
+  return 0.55 + 2 * Math.sqrt(size / 255);
+}
+
+/**
+ * What all points look like.
+ * @param {import("./view.js").View} view
+ */
+export function lookOf({ camera, layers, n, places, theme, background }) {
+  const shorter = Math.min(layers.width, layers.height);
+  return {
+    matrix: camera.matrix,
+    mixing: places.mixing,
+    size: pointSize(n, camera.zoom, shorter) * layers.ratio,
+    largest: LARGEST * layers.ratio,
+    eye: camera.eye,
+    depth: camera.radius,
+    fog: FOG,
+    opacity: camera.deep ? 1 : opacity(n, camera.zoom),
+    dimming: theme === "dark" ? 0.6 : 0.72,
+    background,
+  };
 }

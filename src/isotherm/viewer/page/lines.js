@@ -1,0 +1,37 @@
+/** Straight lines on the graphics card, behind the points. */
+
+import { createProgram } from "./card.js";
+import { LINE_FRAGMENT, LINE_VERTEX } from "./shaders.js";
+
+/** A few lines that change with every view. */
+export class Lines {
+  /** @param {WebGL2RenderingContext} gl */
+  constructor(gl) {
+    this.gl = gl;
+    Object.assign(this, createProgram(gl, LINE_VERTEX, LINE_FRAGMENT));
+    this.vao = gl.createVertexArray();
+    gl.bindVertexArray(this.vao);
+    this.buffer = gl.createBuffer();
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.buffer);
+    gl.enableVertexAttribArray(0);
+    gl.vertexAttribPointer(0, 3, gl.FLOAT, false, 0, 0);
+  }
+
+  /**
+   * @param {Float32Array} ends two places (x, y, z) of every line, in coordinates 0..1 of the map
+   * @param {Float32Array} matrix
+   * @param {[number, number, number, number]} colour 0..1
+   */
+  draw(ends, matrix, colour) {
+    const { gl, uniforms } = this;
+    gl.useProgram(this.program);
+    gl.bindVertexArray(this.vao);
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.buffer);
+    gl.bufferData(gl.ARRAY_BUFFER, ends, gl.STREAM_DRAW);
+    gl.uniformMatrix4fv(uniforms.matrix, false, matrix);
+    gl.uniform4fv(uniforms.colour, colour);
+    gl.disable(gl.DEPTH_TEST);
+    gl.drawArrays(gl.LINES, 0, ends.length / 3);
+    gl.enable(gl.DEPTH_TEST);
+  }
+}
