@@ -1,8 +1,9 @@
-"""Stages: what a run came through, kept where the number of distinct components changed."""
+"""Stages: what a run came through, kept where components came apart or grew sharper."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -32,7 +33,10 @@ class Stage(NamedTuple):
 
 @dataclass
 class Stages(Callback):
-    """Keeps a run's solutions where components came apart, for `isotherm.Explorer` to show.
+    """Keeps solutions on the way of a run, for `isotherm.Explorer` to show.
+
+    Those are kept between which the number of distinct components, or the temperature, changed
+    most.
 
     Give it to an estimator as one of its `callbacks`. Where a rule on held-out data chooses the
     temperature, stages beyond the chosen one are not kept. Of several runs of one fit, and of
@@ -54,8 +58,8 @@ class Stages(Callback):
     >>> X = np.kron(np.eye(3, dtype=int), np.full((20, 5), 6)) + 1
     >>> stages = Stages()
     >>> model = AspectModel(3, callbacks=[stages], random_state=0).fit(X)
-    >>> [stage.n_distinct for stage in stages.kept][0]
-    1
+    >>> stages.kept[-1].temperature == model.temperature_
+    True
     """
 
     limit: int = MOST
@@ -75,12 +79,13 @@ class Stages(Callback):
         self.kept = ()
 
     def on_temperature(self, fit: Fit) -> bool:
-        """Keep the solution if it has more distinct components than the last; never stops."""
+        """Keep the solution if it is of this temperature; never stops."""
         record = fit.trace[-1]
         # Where something is held out, the fit is the best one so far and not that of this moment.
         now = fit.temperature == record.temperature
-        last = self.kept[-1].n_distinct if self.kept else 0
-        if now and record.n_effective > last:
+        # One component is the same at every temperature.
+        known = bool(self.kept) and record.n_effective == 1 == self.kept[-1].n_distinct
+        if now and not known:
             params = nested.apply(_single, fit.state.params)
             stage = Stage(fit.model, params, fit.temperature, record.n_effective)
             self.kept = self._within((*self.kept, stage))
@@ -91,25 +96,33 @@ class Stages(Callback):
         each = max(size_of(stage.params) for stage in stages)
         room = max(2, min(self.limit, int(self.megabytes * BYTES_PER_MB / max(each, 1))))
         numbers = [stage.n_distinct for stage in stages]
-        return tuple(stages[i] for i in telling(numbers, room))
+        temperatures = [stage.temperature for stage in stages]
+        return tuple(stages[i] for i in telling(numbers, temperatures, room))
 
 
-def telling(numbers: list[int], most: int) -> list[int]:
-    """Which of growing numbers of components to show: the first, the last, and even ratios between.
+def telling(numbers: Sequence[int], temperatures: Sequence[float], most: int) -> list[int]:
+    """Which stages to show: the first, the last, and those far from their neighbours.
+
+    How far two stages are apart is the sum of the logarithmic changes of the number of components
+    and of the temperature.
 
     Parameters
     ----------
-    numbers : list of int
-        In rising order.
+    numbers : sequence of int
+    temperatures : sequence of float
+        Above 0; in falling order.
     most : int
         At least 2.
     """
+
+    def apart(one: int, other: int) -> float:
+        number = abs(math.log(numbers[other] / numbers[one]))
+        return number + abs(math.log(temperatures[other] / temperatures[one]))
+
     left = list(range(len(numbers)))
     while len(left) > most:
         # Without it, the gap between its neighbours is the smallest.
-        gaps = [
-            math.log(numbers[left[i + 1]] / numbers[left[i - 1]]) for i in range(1, len(left) - 1)
-        ]
+        gaps = [apart(left[i - 1], left[i + 1]) for i in range(1, len(left) - 1)]
         del left[1 + int(np.argmin(gaps))]
     return left
 

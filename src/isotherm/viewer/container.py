@@ -24,6 +24,8 @@ LEVEL = 6
 # Bytes that one thread compresses at a time; what came before is no help to the next.
 PIECE = 1 << 20
 THREADS = 2
+# Ends of strings are written in 32 bits.
+MOST_BYTES = 0xFFFFFFFF
 GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 
 
@@ -128,7 +130,7 @@ def _blob(name: str, texts: Sequence[str]) -> tuple[Array, Array]:
     except UnicodeEncodeError:
         encoded = [well_formed(text).encode() for text in texts]
     ends = np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)))
-    if len(ends) and ends[-1] > np.iinfo(np.uint32).max:
+    if len(ends) and ends[-1] > MOST_BYTES:
         raise IsothermError(
             f"{name} have {ends[-1]:,} bytes in all; a page can hold 4 GiB: give openings of them"
         )

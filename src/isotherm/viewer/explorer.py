@@ -54,10 +54,11 @@ class Explorer:
     --------
     >>> import numpy as np
     >>> from isotherm import Explorer, map_corpus
-    >>> X = np.kron(np.eye(3, dtype=int), np.full((20, 5), 6)) + 1
+    >>> blocks = np.kron(np.eye(3), np.full((200, 5), 6.0)) + 1.0
+    >>> X = np.random.default_rng(0).poisson(blocks)
     >>> explorer = Explorer.of(map_corpus(X, n_topics=3), counts=X, title="Three blocks")
     >>> explorer
-    Explorer('Three blocks', 60 documents, 3 topics, maps: 2-D)
+    Explorer('Three blocks', 600 documents, 3 topics, maps: 2-D)
     """
 
     title: str

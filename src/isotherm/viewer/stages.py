@@ -115,19 +115,22 @@ def moments(model: Any, given: Stages | Sequence[Stage] | None) -> list[Moment]:
     """The stages that tell the story of a model, at most MOST with the final one, hottest first."""
     if given is not None:
         kept = given.kept if isinstance(given, Stages) else tuple(given)
-        found = [_of_stage(model, stage) for stage in kept]
+        found = [*_hot(model), *(_of_stage(model, stage) for stage in kept)]
     elif getattr(model, "path_", ()) and tree_of(model) is not None:
-        # A run goes on past the number that it then goes back to.
-        way = [step for step in model.path_ if step.n_components < len(model.weights_)]
-        found = [_of_step(model, step) for step in way]
+        found = [_of_step(model, step) for step in model.path_]
     else:
         found = list(_of_tree(model))
-    last = len(model.weights_)
-    rising = sorted((one for one in found if one.n_topics < last), key=lambda one: one.n_topics)
-    # Colder than the model itself is no stage on the way to it.
-    rising = [one for one in rising if not one.temperature < model.temperature_]
-    numbers = [*(one.n_topics for one in rising), last]
-    return [rising[i] for i in telling(numbers, MOST)[:-1]]
+    way = [_last(model)]
+    # Backwards from the model itself: hotter, and with no more topics; a single one is the end.
+    for one in sorted(found, key=lambda one: (one.temperature, -one.n_topics)):
+        before = way[-1]
+        fewer = one.n_topics <= before.n_topics != 1
+        if one.temperature > before.temperature and fewer:
+            way.append(one)
+    way.reverse()
+    numbers = [one.n_topics for one in way]
+    shown = telling(numbers, [one.temperature for one in way], MOST)
+    return [way[i] for i in shown[:-1]]
 
 
 def joined(values: Array, groups: Array, number: int) -> Array:
@@ -215,6 +218,14 @@ def _last(model: Any) -> Moment:
     return Moment(model.temperature_, model.weights_, model.components_, own)
 
 
+def _hot(model: Any) -> Iterator[Moment]:
+    """Above its first critical temperature a model is one topic, the corpus as a whole."""
+    first = float(model.first_critical_)
+    if math.isfinite(first):
+        own = np.zeros(len(model.weights_), np.int64)
+        yield Moment(first, np.ones(1), model.unigram_[None], own)
+
+
 def _of_stage(model: Any, stage: Stage) -> Moment:
     """A stage of a fit whose number of components is fixed: component k stays component k."""
     weight, table = stage.model.components(stage.params)
@@ -251,11 +262,12 @@ def _of_tree(model: Any) -> Iterator[Moment]:
     tree = tree_of(model)
     if tree is None:
         return
-    known = sorted({t for t in tree.temperatures if math.isfinite(t)}, reverse=True)
-    if not known:
-        return
-    whole = ((known[0], tree.cut(1)),)
-    for temperature, parts in (*whole, *((t, branches(tree, t)) for t in known)):
+    known = {t for t in tree.temperatures if math.isfinite(t)}
+    hot = {float(model.first_critical_)} if model.first_critical_ > max(known, default=0) else set()
+    for temperature in known | hot:
+        parts = branches(tree, temperature)
+        if len(parts) == tree.n_leaves:
+            continue
         owner = np.zeros(tree.n_leaves, np.int64)
         for c, part in enumerate(parts):
             owner[list(part)] = c
