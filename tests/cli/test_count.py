@@ -61,7 +61,7 @@ def test_lines_that_cannot_be_read_are_listed(tmp_path: Path, say: Any, fails: A
         ("{broken\n", [], "gave no documents"),
         ("", [], "gave no documents"),
         ('{"text": "of the"}\n', [], "no word is left"),
-        ('{"text": "word"}\n', ["--text-column", "body"], "text_column='body' is not in"),
+        ('{"text": "word"}\n', ["--text-column", "body"], "--text-column 'body' is not in"),
         ('{"text": "word"}\n', ["--stop-words", "no-such-file"], "no-such-file"),
         ('{"text": "word"}\n', ["-o", "no/folder/a.counts"], "there is no folder no/folder"),
     ],

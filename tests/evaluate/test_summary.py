@@ -188,3 +188,18 @@ def test_package_lists_what_it_has() -> None:
         assert getattr(evaluate, name).__doc__
     with pytest.raises(AttributeError, match="no attribute 'coherency'"):
         evaluate.coherency  # noqa: B018 (the access is the test)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_rows_without_a_label_are_left_out(missing: Any) -> None:
+    X = np.kron(np.eye(3, dtype=int), np.full((10, 4), 5))
+    model = AspectModel(3, random_state=0).fit(X)
+    labels: list[Any] = ["a"] * 10 + ["b"] * 10 + [missing] * 10
+    found = evaluate_topics(model, X, labels=labels).agreement
+    assert found == evaluate_topics(model, X[:20], labels=labels[:20]).agreement
+    assert (found["accuracy"], found["nmi_max"]) == (1.0, 1.0)
+    numbers = evaluate_topics(model, X, labels=[0.0] * 10 + [1.0] * 10 + [float("nan")] * 10)
+    assert numbers.agreement == found
+    none = evaluate_topics(model, X, labels=[missing] * 30)
+    assert none.agreement == {}
+    assert none.skipped["agreement"] == "needs labels, and no row has one"

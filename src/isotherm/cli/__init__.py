@@ -114,4 +114,9 @@ def _reason(error: BaseException) -> str:
     """What went wrong, in one line."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}{TODO.get(error.errno or 0, '')}"
-    return " ".join(str(error).split()) or type(error).__name__
+    from isotherm.cli.wording import in_options
+
+    said = in_options(" ".join(str(error).split())) or type(error).__name__
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory ({said}); fewer topics (--topics) or words need less"
+    return said

@@ -48,7 +48,9 @@ def _show(
     file: Any = None,
     line: str | None = None,
 ) -> None:
-    note(str(message))
+    from isotherm.cli.wording import in_options
+
+    note(in_options(str(message)))
 
 
 def note(text: str) -> None:

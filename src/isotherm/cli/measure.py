@@ -12,6 +12,7 @@ from isotherm.cli.arguments import Parser, add_run, at_least
 from isotherm.cli.documents import of_counts
 from isotherm.cli.nearest import existing
 from isotherm.cli.search import add_scoring, index_of
+from isotherm.cli.wording import in_options
 from isotherm.errors import IsothermError
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def add_arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("--heldout", type=Path, metavar="FILE", help="documents that the model never saw")
     add("--labels", metavar="FIELD", help="field with labels to compare with")
+    add("--others", metavar="RUN[,RUN]", help="runs with other seeds, for stability")
     add("-n", "--words", type=at_least(2), default=10, help="top words of topics (%(default)s)")
     add("--queries", type=Path, metavar="FILE", help="queries with names, as documents are read")
     add("--qrels", type=Path, metavar="FILE", help="lines of: query 0 document grade")
@@ -51,21 +53,44 @@ def run(options: argparse.Namespace) -> None:
         if path is not None:
             existing(path, "a file to measure by")
     found = runs.opened(options.run)
-    labels = found.documents.labels(options.labels or found.settings["labels"])
+    others = [_other(Path(name), found) for name in (options.others or "").split(",") if name]
+    labels = _labels(found, options.labels or found.settings["labels"])
     report = evaluate_topics(
         found.model,
         found.counts,
         heldout=None if options.heldout is None else _over_columns(options.heldout, found),
-        labels=None if labels is None else list(map(str, labels)),
+        labels=labels,
+        fits=others,
         n_words=options.words,
     )
     summary = report.as_dict()
+    summary["skipped"] = {name: in_options(why) for name, why in report.skipped.items()}
     # What is not there was not asked for.
     text = str(dataclasses.replace(report, skipped={}))
     if options.qrels is not None:
         summary["retrieval"], more = _retrieval(found, options)
         text = f"{text}\n\n{more}"
     console.tell(options, summary, text)
+
+
+def _labels(found: Run, column: str | None) -> list[str | None] | None:
+    """Labels as text, None where a document has none."""
+    labels = found.documents.labels(column)
+    if labels is None:
+        return None
+    if column == found.settings.get("supervise"):
+        console.note(f"the fit has learned from the labels in {column!r}: agreement is too good")
+    return [None if label in (None, "") else str(label) for label in labels]
+
+
+def _other(path: Path, found: Run) -> Any:
+    """The model of another run over the same words."""
+    other = runs.opened(path)
+    if other.words != found.words:
+        raise IsothermError(
+            f"{path} and {found.folder} have different words; fit both to the same counts"
+        )
+    return other.model
 
 
 def _over_columns(source: Path, found: Run) -> Counts:

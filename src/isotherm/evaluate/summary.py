@@ -144,7 +144,8 @@ def evaluate_topics(
     reference : Counts or texts, optional
         Where coherence looks words up instead; texts give the sliding windows of NPMI and C_v.
     labels : (I,), optional
-        Of the rows of X, for agreement with the most probable component of each row.
+        Of the rows of X, for agreement with the most probable component of each row. Rows whose
+        label is missing (None or NaN) are left out.
     fits : sequence of models or (K, J) arrays
         Other fits, for stability.
     n_words : int
@@ -236,10 +237,12 @@ def _agreement(
     if not (hasattr(model, "predict") or hasattr(model, "transform")):
         skipped["agreement"] = "needs a model that predicts or transforms rows"
         return {}
-    given = np.asarray(labels)
-    if given.shape != (n_rows,):
-        raise IsothermError(f"labels have shape {given.shape}; give one for each of {n_rows} rows")
+    given, known = _labels(labels, n_rows)
+    if not known.any():
+        skipped["agreement"] = "needs labels, and no row has one"
+        return {}
     own = model.predict(X) if hasattr(model, "predict") else model.transform(X).argmax(axis=1)
+    given, own = given[known], np.asarray(own)[known]
     return {
         "nmi_max": nmi(given, own),
         "nmi_mean": nmi(given, own, "mean"),
@@ -247,6 +250,22 @@ def _agreement(
         "purity": purity(given, own),
         "accuracy": accuracy(given, own),
     }
+
+
+def _labels(labels: Any, n_rows: int) -> tuple[Array, Array]:
+    """Labels (I,), and which of them are there (I,)."""
+    given = np.asarray(labels)
+    if given.shape != (n_rows,):
+        raise IsothermError(f"labels have shape {given.shape}; give one for each of {n_rows} rows")
+    if given.dtype.kind == "U" and not isinstance(labels, np.ndarray):
+        # Next to strings, numpy makes strings of what is missing.
+        given = np.asarray(labels, dtype=object)
+    if given.dtype.kind not in "fO":
+        return given, np.ones(n_rows, bool)
+    known = np.array([one is not None and one == one for one in given.tolist()])
+    if given.dtype == object:  # strings and numbers side by side are told apart by their names
+        given = np.array([str(one) for one in given.tolist()])
+    return given, known
 
 
 def _plain(value: Any) -> Any:

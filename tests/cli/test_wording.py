@@ -1,0 +1,99 @@
+"""Messages name options, not what their values are called in Python."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from isotherm import AspectModel
+from isotherm.cli import VERBS, config, wording
+from isotherm.cli.wording import in_options
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("n_components=500; it must be", "--topics 500; it must be"),
+        ("give format= one of", "give --format one of"),
+        ("names= is for tables; use vocabulary=.", "--names is for tables; use --vocabulary."),
+        ("limits (min_df, max_df, min_length).", "limits (--min-df, --max-df, --min-length)."),
+        ("ngrams=(1, 3); use", "--ngrams (1, 3); use"),
+        ("text_column='a b' is not", "--text-column 'a b' is not"),
+        # What is no name stays.
+        ("the names of columns, a format", "the names of columns, a format"),
+        ("/data/min_df/names=x.csv and a/n_jobs", "/data/min_df/names=x.csv and a/n_jobs"),
+        ("min_df.csv has none", "min_df.csv has none"),
+        ("row_names=3 of 'n_jobs'", "row_names=3 of 'n_jobs'"),
+    ],
+)
+def test_names_become_options(said: str, told: str) -> None:
+    assert in_options(said) == told
+
+
+def test_options_exist() -> None:
+    from importlib import import_module
+
+    known: set[str] = set()
+    for verb, (module, _) in VERBS.items():
+        add_arguments = import_module(f"isotherm.cli.{module}").add_arguments
+        known.update(config._parser(verb, add_arguments).names)
+    assert set(wording.OPTIONS.values()) <= known
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--token-pattern", "(a)(b)"],
+        ["--token-pattern", "x+", "--min-length", "3"],
+        ["--encoding", "klingon"],
+        ["--min-df", "0.9", "--max-df", "0.1"],
+        ["--min-df", "1000", "--max-df", "2000"],
+        ["--id-column", "nope"],
+        ["--text-column", "nope"],
+        ["--stop-words", "nosuch"],
+        ["--names", "PATH"],
+        ["--vocabulary", "PATH", "--min-df", "2"],
+        ["--format", "uci"],
+        ["--format", "matrix-market"],
+        ["--format", "parquet"],
+        ["--format", "npz"],
+    ],
+)
+def test_no_message_of_counting_speaks_python(
+    words: list[str], stories: Path, tmp_path: Path, fails: Any
+) -> None:
+    given = [str(stories) if word == "PATH" else word for word in words]
+    said = fails("count", stories, "-o", tmp_path / "a.counts", *given)
+    assert not re.search(r"\b[a-z]+_[a-z_]+\b|\w=|isotherm\.(load|save)", said.replace("a_b", ""))
+    assert words[0] in said or "--format" in said
+
+
+def test_broken_lines_name_the_option_that_stops(tmp_path: Path, fails: Any) -> None:
+    source = tmp_path / "a.jsonl"
+    source.write_text('{"text": "ships"}\n{\n')
+    assert "or leave --strict out" in fails("count", source, "--strict")
+
+
+def test_estimators_warnings_and_memory(
+    stories: Path, tmp_path: Path, fails: Any, say: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["fit", stories, "-o", tmp_path / "a.run", "--topics", "2", "--json"]
+    fit = AspectModel.fit
+
+    def warning(self: Any, X: Any) -> Any:
+        import warnings
+
+        warnings.warn("n_components=2 are few", UserWarning, stacklevel=1)
+        return fit(self, X)
+
+    def too_large(self: Any, X: Any) -> None:
+        raise MemoryError("Unable to allocate 596. GiB")
+
+    monkeypatch.setattr(AspectModel, "fit", too_large)
+    assert "not enough memory (Unable to allocate 596. GiB); fewer topics (--topics)" in fails(
+        *words
+    )
+    monkeypatch.setattr(AspectModel, "fit", warning)
+    say(*words)
+    assert say.err == "isotherm: note: --topics 2 are few\n"
