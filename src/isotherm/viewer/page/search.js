@@ -33,12 +33,15 @@ export function searchTitles(data, query, most) {
  */
 export function createSearch(element, data, store, source) {
   const { nouns } = data;
+  let asked = 0;
+  let latest = ""; // text of the latest question, so that a pause in typing does not ask again
   const indexed = data.meta.live || data.has("index");
   const box = h("textarea", {
     id: "query", rows: "2", spellcheck: "false", maxlength: "60000",
     placeholder: indexed ? "Words, or paste a whole text" : `Part of a title`,
-    "aria-label": "Search", oninput: later(() => ask(box.value), 300),
+    "aria-label": "Search", oninput: later(() => box.value.trim() !== latest && ask(box.value), 300),
     onkeydown: (event) => {
+      if (event.key === "Escape") asked++; // what is still on its way is no longer wanted
       if (event.key !== "Enter" || event.shiftKey) return;
       event.preventDefault();
       ask(box.value);
@@ -70,10 +73,10 @@ export function createSearch(element, data, store, source) {
     return [h("span.why", null, words, through), h("span.why", null, shared)];
   }
 
-  let asked = 0;
   async function ask(text) {
     const query = text.trim();
     const turn = ++asked;
+    latest = query;
     if (!query) {
       store.set({ query: "", matches: null });
       return;
