@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,11 @@ ENDING = ".documents.jsonl.gz"
 TITLES = ("title", "headline", "subject", "name", "heading")
 # A text without a title is shown by its opening.
 OPENING = 72
+# What reading a damaged file may end in.
+DAMAGE = (
+    *(OSError, EOFError, StopIteration, ValueError, LookupError, AttributeError, TypeError),
+    *(RecursionError, zlib.error),
+)
 
 
 class Documents(NamedTuple):
@@ -95,14 +101,13 @@ def read(path: Path, counts: Counts) -> Documents:
     """Documents of a file; only their names where it is missing."""
     if not path.exists():
         return of_counts(counts)
-    rows: list[tuple[str, str, dict[str, Any], str | None]] = []
     try:
         with gzip.open(path, "rt", encoding="utf-8", errors="surrogatepass") as file:
             counting = json.loads(next(file))["counting"]
-            for line in file:
-                one = json.loads(line)
-                rows.append((one["id"], one["title"], one["fields"], one.get("text")))
-    except (OSError, EOFError, StopIteration, ValueError, LookupError, TypeError) as error:
+            rows = [_entry(json.loads(line)) for line in file]
+            if not (counting is None or isinstance(counting, dict)):
+                raise TypeError("settings of a wrong type")
+    except DAMAGE as error:
         raise IsothermError(
             f"{path} is damaged ({error}); remove it to go on without titles and texts"
         ) from error
@@ -113,6 +118,13 @@ def read(path: Path, counts: Counts) -> Documents:
         )
     whole = None if any(text is None for text in texts) else texts
     return Documents(ids, titles, fields, whole, counting)
+
+
+def _entry(one: Any) -> tuple[str, str, dict[str, Any], str | None]:
+    found = one["id"], one["title"], one["fields"], one.get("text")
+    if not all(map(isinstance, found, (str, str, dict, str | None))):
+        raise TypeError("an entry of a wrong type")
+    return found
 
 
 def _lines(documents: Documents) -> Iterator[str]:

@@ -31,6 +31,18 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "isotherm run", 1
 ENDING, UNFINISHED = ".run", ".unfinished"
 ABOUT, MODEL, COUNTS = "run.json", "model.iso", "counts.iso"
+# What is read of a run, by the types that it has in its file.
+ABOUT_TYPES: dict[str, Any] = {"source": str, "documents": int, "words": int, "tokens": int | float}
+ABOUT_TYPES |= {"settings": dict, "library": str, "interrupted": bool}
+SETTING_TYPES: dict[str, Any] = {
+    "model": str,
+    "topics": int | str | None,
+    "max_topics": int,
+    "seed": int,
+}
+SETTING_TYPES |= {"clusters": int | None, "labels": str | None, "lowercase": bool}
+SETTING_TYPES |= {"min_length": int, "token_pattern": str | None, "stop_words": str}
+SETTING_TYPES |= {"ngrams": list, "stem": str | None}
 DOCUMENTS, CHECKPOINT = "documents.jsonl.gz", "fit.checkpoint"
 
 
@@ -141,17 +153,32 @@ def read(folder: Path) -> Run:
     path = folder / ABOUT
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
-        if about["format"] != FORMAT or not isinstance(about["settings"], dict):
+        if about["format"] != FORMAT:
             raise ValueError("it does not say that this is a run")
         version = int(about["version"])
-    except (ValueError, LookupError, TypeError) as error:
-        raise IsothermError(f"{path} is damaged ({error}); fit again") from error
-    if version > VERSION:
-        raise IsothermError(
-            f"{folder} is a run of version {version}, and this isotherm reads up to {VERSION}; "
-            "install a newer one"
-        )
+        if version > VERSION:
+            raise IsothermError(
+                f"{folder} is a run of version {version}, and this isotherm reads up to {VERSION}; "
+                "install a newer one"
+            )
+        _check({"interrupted": False, **about}, ABOUT_TYPES)
+        _check(about["settings"], SETTING_TYPES)
+    except IsothermError:
+        raise
+    except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
+        raise IsothermError(f"{path} is damaged ({error!r:.100}); fit again") from error
     return Run(folder, about)
+
+
+def _check(found: dict[str, Any], types: dict[str, Any]) -> None:
+    """Refuse values of other types than those that are written."""
+    for name, kind in types.items():
+        if not isinstance(found[name], kind):
+            raise TypeError(f"{name} is {type(found[name]).__name__}")
+    if "ngrams" in found and not (
+        len(found["ngrams"]) == 2 and all(isinstance(n, int) for n in found["ngrams"])
+    ):
+        raise TypeError("ngrams are not two numbers")
 
 
 def is_run(path: Path) -> bool:
