@@ -1,3 +1,5 @@
+import base64
+import re
 from pathlib import Path
 
 import numpy as np
@@ -5,6 +7,7 @@ import pytest
 
 from isotherm import CorpusMap, demo
 from isotherm.datasets.docstrings import Docstrings, load_docstrings
+from isotherm.viewer.container import unpack
 
 
 @pytest.fixture(scope="module")
@@ -21,25 +24,34 @@ def corpus() -> Docstrings:
     )
 
 
-def test_demonstration_prints_topics_and_writes_a_report(
+def test_demonstration_prints_topics_and_writes_a_page(
     corpus: Docstrings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = demo.demonstrate(corpus, tmp_path / "out", most_topics=4, seed=1)
     said = capsys.readouterr()
     page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    blocks = re.findall(r'data-part="(\w+)">([^<]*)<', page)
+    parts = {name: unpack(base64.b64decode(body)) for name, body in blocks}
     assert len(model.weights_) == 4
     assert " ".join(model.top_words(8)[0]) in said.out
     assert said.out.count("->") == 1
     assert said.out.count("=>") == 1
     assert "How many topics?" in said.out
     assert "about the most allowed" in said.out
-    assert "How many topics, and how they came apart" in page
     assert "First critical temperature" in said.out
     assert "(NMI)" in said.out
     assert (tmp_path / "out" / "index.html").as_uri() in said.out
     assert "annealing  T" in said.err
-    assert page.count('<tr id="topic-') == 4
-    assert "<h2>The map</h2>" in page
+    assert list(parts) == ["points", "documents", "words", "texts", "index"]
+    meta = parts["points"].meta
+    assert meta["title"] == demo.TITLE
+    assert [one["name"] for one in meta["maps"]] == ["3-D", "2-D"]
+    assert [one["name"] for one in meta["columns"]] == ["label", "part", "words counted"]
+    assert len(meta["topics"]) == 4
+    assert meta["tree"]["kind"] == "splits"
+    assert meta["stages"][0]["n_topics"] == 1
+    assert all(stage["moved"] == [0, 1] for stage in meta["stages"][:-1])
+    assert parts["documents"].strings["titles"] == list(corpus.names)
     found = CorpusMap.load(tmp_path / "out" / "map.iso")
     assert found.coordinates.shape == (corpus.counts.n_rows, 2)
     assert found.labels == tuple(corpus.labels)

@@ -1,6 +1,6 @@
 """A topic model of the docstrings on this machine: `python -m isotherm.demo`.
 
-Prints the topics and the annealing path, and writes a report to open in a browser.
+Prints the topics and the annealing path, and writes a page to explore them in a browser.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from isotherm import AspectModel, load_docstrings, map_corpus
+from isotherm import AspectModel, Explorer, load_docstrings, map_corpus
 from isotherm.anneal.grow import Growth
 from isotherm.datasets.docstrings import Docstrings
 from isotherm.evaluate import nmi
-from isotherm.report import Shares, label_shares, write_report
+from isotherm.maps.workflow import MappedCorpus
+from isotherm.report import Shares, label_shares
 
 TITLE = "What Python's docstrings are about"
 # Docstrings repeat themselves so much that held-out words would support hundreds of topics: more
@@ -28,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status of the demonstration with the given command line."""
     parser = argparse.ArgumentParser(prog="python -m isotherm.demo", description=__doc__)
     parser.add_argument(
-        "--out", type=Path, default=Path("demo-report"), help="folder of the report (%(default)s)"
+        "--out", type=Path, default=Path("demo-report"), help="folder of the page (%(default)s)"
     )
     parser.add_argument(
         "--topics", type=_at_least_two, default=MOST_TOPICS, help="most topics (%(default)s)"
@@ -44,9 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def demonstrate(
     corpus: Docstrings, out: Path, *, most_topics: int = MOST_TOPICS, seed: int = 0
 ) -> AspectModel:
-    """The model fitted to the corpus; prints what came out and writes the report.
+    """The model fitted to the corpus; prints what came out and writes the page.
 
-    The page is `out / "index.html"`; the map, as data, is `out / "map.iso"`.
+    The page is `out / "index.html"`; its flat map, as data, is `out / "map.iso"`.
 
     Parameters
     ----------
@@ -72,23 +73,37 @@ def demonstrate(
         agreement = nmi(labels, topics, average="mean")
         _say(f"Agreement of topics with {len(set(labels))} {name} (NMI): {agreement:.3f}")
     begin = time.perf_counter()
-    found = map_corpus(
-        counts, topics=model, labels=corpus.labels, texts=corpus.texts, names=corpus.names
-    )
-    _say(f"Drew a map of the documents in {time.perf_counter() - begin:.1f} s")
-    page = write_report(
-        model,
-        out / "index.html",
+    maps = [_mapped(corpus, model, n_dimensions) for n_dimensions in (3, 2)]
+    _say(f"Drew two maps of the documents in {time.perf_counter() - begin:.1f} s")
+    begin = time.perf_counter()
+    page = explorer_of(corpus, maps).save_html(out / "index.html")
+    maps[-1].map.save(out / "map.iso")
+    _say(f"Wrote the page in {time.perf_counter() - begin:.1f} s")
+    _say(f"\nOpen {page} in a browser:\n  {page.resolve().as_uri()}")
+    return model
+
+
+def explorer_of(corpus: Docstrings, maps: Sequence[MappedCorpus]) -> Explorer:
+    """The page of the corpus: what is asked of it is in the words of Python's documentation."""
+    return Explorer.of(
+        maps,
+        counts=corpus.counts,
         title=TITLE,
+        subtitle="Every point is a docstring; those on similar topics lie together",
+        columns={"part": corpus.sublabels, "words counted": corpus.counts.row_totals},
+        nouns={"row": "docstring", "rows": "docstrings"},
+    )
+
+
+def _mapped(corpus: Docstrings, model: AspectModel, n_dimensions: int) -> MappedCorpus:
+    return map_corpus(
+        corpus.counts,
+        n_dimensions=n_dimensions,
+        topics=model,
         labels=corpus.labels,
         texts=corpus.texts,
         names=corpus.names,
-        counts=counts,
-        corpus_map=found.map,
     )
-    found.map.save(out / "map.iso")
-    _say(f"\nWrote {page}; open it in a browser:\n  {page.resolve().as_uri()}")
-    return model
 
 
 def number_table(model: AspectModel) -> str:
