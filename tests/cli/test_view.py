@@ -30,6 +30,15 @@ def two_sided(stories: Path) -> Path:
     return run
 
 
+@pytest.fixture(scope="module")
+def four(stories: Path) -> Path:
+    """A run of four topics, which fill three dimensions."""
+    run = stories.with_name("four-topics.run")
+    words = ["fit", str(stories), "--topics", "4", "-o", str(run), "--labels", "kind", "--json"]
+    assert cli.main(words) == 0
+    return run
+
+
 @pytest.fixture
 def copied(grown: Path, tmp_path: Path) -> Path:
     """A run of its own, without maps."""
@@ -80,9 +89,9 @@ def test_maps_as_picture_and_file(grown: Path, tmp_path: Path, say: Any, fails: 
 
 
 @pytest.mark.parametrize("option", ["-o", "--html"])
-def test_maps_as_a_page(option: str, grown: Path, tmp_path: Path, say: Any, fails: Any) -> None:
+def test_maps_as_a_page(option: str, four: Path, tmp_path: Path, say: Any, fails: Any) -> None:
     page = tmp_path / "m.html"
-    said = say("map", grown, option, page)
+    said = say("map", four, option, page)
     assert "60 documents, 8 x 8 x 8 and 20 x 20 nodes" in said
     parts = parts_of(page)
     assert list(parts) == ["points", "documents", "words", "texts", "index"]
@@ -93,9 +102,9 @@ def test_maps_as_a_page(option: str, grown: Path, tmp_path: Path, say: Any, fail
     assert [one["name"] for one in meta["columns"]] == ["kind"]
     assert parts["documents"].strings["titles"][4] == "money story 4"
     places = parts["points"].arrays["map1.places"] / 65534 * 2 - 1
-    assert np.allclose(places, kept_map(grown, 2).coordinates, atol=1e-4)
-    assert "--force" in fails("map", grown, option, page)
-    say("map", grown, option, page, "--dimensions", "2", "--labels", "title", "--force")
+    assert np.allclose(places, kept_map(four, 2).coordinates, atol=1e-4)
+    assert "--force" in fails("map", four, option, page)
+    say("map", four, option, page, "--dimensions", "2", "--labels", "title", "--force")
     meta = parts_of(page)["points"].meta
     assert [one["dimensions"] for one in meta["maps"]] == [2]
     assert [one["name"] for one in meta["columns"]] == ["title", "kind"]
@@ -285,6 +294,8 @@ def test_view_of_a_model_that_cannot_be_searched(two_sided: Path) -> None:
     found = runs.opened(two_sided)
     explorer = explore.explorer_of(found, explore.maps_of(found, namespace(two_sided)))
     assert explore.site_of(found, explorer).search is None
+    # Two topics have no third dimension.
+    assert [one["dimensions"] for one in explorer.points.meta["maps"]] == [2]
 
 
 def test_view_until_it_is_interrupted(grown: Path) -> None:

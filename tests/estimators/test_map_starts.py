@@ -155,3 +155,11 @@ def test_equally_good_runs_do_not_compete() -> None:
     first = GTM(n_init=1, **settings).fit(rows)
     both = GTM(n_init=2, **settings).fit(rows)
     np.testing.assert_array_equal(both.centres_, first.centres_)
+
+
+def test_data_of_fewer_dimensions_than_the_map() -> None:
+    """Two clusters centred over topics lie on a line, exactly: nothing is left for the others."""
+    line = np.outer(np.linspace(-1.0, 1.0, 40), [1.0, -1.0])
+    model = GTM(3, n_nodes=5, n_basis=3, random_state=0).fit(line)
+    assert np.isfinite(model.transform(line)).all()
+    assert np.abs(model.centres_).max() < 2

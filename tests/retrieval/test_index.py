@@ -81,6 +81,17 @@ def test_shared_topics_have_their_words() -> None:
     assert fewer.topics == best.topics[:1]
 
 
+def test_topics_of_the_query_are_told() -> None:
+    models = [fitted(4), fitted(6, 1.2, 1)]
+    index = index_with(models)
+    for row in (0, 1, 0):  # the weights of the last query are remembered, and no other's
+        asked = Counts(queries()[[row]])
+        found = index.query(asked).topics
+        each = [topics.fold(topics.table_of(model), asked)[0] for model in models]
+        assert np.array_equal(found, np.concatenate(each) / 2)
+        assert sum(found) == pytest.approx(1)
+
+
 def test_text_words_and_counts_ask_the_same() -> None:
     index = index_with()
     text = index.query("W0, w1 w0 -- what?")

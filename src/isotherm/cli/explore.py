@@ -33,11 +33,18 @@ LEAST = 0.01
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
-def maps_of(
-    found: Run, options: argparse.Namespace, dimensions: Sequence[int] = DIMENSIONS
-) -> list[MappedCorpus]:
+def shown_dimensions(found: Run) -> list[int]:
+    """Dimensions of the maps that are worth showing; a page has one map at least.
+
+    Proportions of K topics have K - 1 dimensions: a map of more is crumpled into them.
+    """
+    n_topics = len(found.model.weights_)
+    return [number for number in DIMENSIONS if number < n_topics] or [min(DIMENSIONS)]
+
+
+def maps_of(found: Run, options: argparse.Namespace) -> list[MappedCorpus]:
     """Maps of a run that a page shows, made if they are not there."""
-    return [kept.mapped(found, number, options) for number in dimensions]
+    return [kept.mapped(found, number, options) for number in shown_dimensions(found)]
 
 
 def explorer_of(found: Run, maps: Sequence[MappedCorpus], labels: str | None = None) -> Explorer:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from isotherm.cli import console, kept, runs
 from isotherm.cli.arguments import Parser, add_force, add_run, at_least
-from isotherm.cli.explore import DIMENSIONS, explorer_of
+from isotherm.cli.explore import explorer_of, shown_dimensions
 from isotherm.cli.nearest import writable
 from isotherm.files import replacing
 
@@ -55,8 +55,8 @@ def run(options: argparse.Namespace) -> None:
     out = writable(options.out, force=options.force, endings=ENDINGS)
     page = out.suffix.lower() == ".html"
     found.documents.labels(options.labels)  # refuse what is not there before the work
-    both = DIMENSIONS if page else (2,)
-    sizes = both if options.dimensions is None else (options.dimensions,)
+    usual = shown_dimensions(found) if page else [2]
+    sizes = usual if options.dimensions is None else [options.dimensions]
     maps = [kept.mapped(found, number, options, options.seed) for number in sizes]
     if page:
         explorer_of(found, maps, options.labels).save_html(out)

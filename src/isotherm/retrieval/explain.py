@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -69,6 +70,12 @@ def shared_topics(
     first = np.searchsorted(owner, np.arange(len(tables)))
     # theta is divided by the number of models; within its model a topic's share is whole.
     shared = np.sqrt(theta * query_theta) * len(tables)
+
+    @cache
+    def words(k: int) -> tuple[str, ...]:
+        # Sorted once: a topic is shared by many of the documents.
+        return _top_words(tables[owner[k]].word_topic[:, k - first[owner[k]]], names)
+
     result = []
     for row in shared:
         chosen = np.argsort(-row, kind="stable")[:n_topics]
@@ -78,7 +85,7 @@ def shared_topics(
                     int(owner[k]),
                     int(k - first[owner[k]]),
                     float(row[k]),
-                    _top_words(tables[owner[k]].word_topic[:, k - first[owner[k]]], names),
+                    words(int(k)),
                 )
                 for k in chosen
                 if row[k] >= LEAST

@@ -69,6 +69,8 @@ class Scorer:
         self.tables = tables
         self.theta = theta
         self.settings = settings
+        # The last query and its weights: one question asks for them several times.
+        self._last: tuple[tuple[bytes, bytes], Array] | None = None
 
     @cached_property
     def _topics(self) -> Array:
@@ -135,7 +137,14 @@ class Scorer:
 
     def folded(self, counts: Counts) -> Array:
         """Weights theta of new rows, (N, K)."""
-        return topics.side_by_side([topics.fold(table, counts) for table in self.tables])
+        if counts.n_rows != 1:
+            return topics.side_by_side([topics.fold(table, counts) for table in self.tables])
+        key = counts.matrix.indices.tobytes(), counts.matrix.data.tobytes()
+        last = self._last
+        if last is None or last[0] != key:
+            found = topics.side_by_side([topics.fold(table, counts) for table in self.tables])
+            self._last = last = key, found
+        return last[1]
 
     def scores(self, matrix: sparse.csr_array) -> Scored:
         """Scores of queries (Q, J), before and after feedback."""

@@ -22,6 +22,8 @@ from isotherm.models.aspect import Aspect, AspectParams
 
 # When the weights of a query or a new document are settled, and the most steps they may take.
 FOLD_TOL, FOLD_SWEEPS = 1e-6, 50
+# Fewer non-zeros than this are folded in by one thread: to call others takes longer.
+FEW = 20_000
 
 
 class TopicTable(NamedTuple):
@@ -78,7 +80,8 @@ def fold(table: TopicTable, counts: Counts) -> Array:
         return np.tile(table.weight, (counts.n_rows, 1))
     model = Aspect(len(table.weight), table.temper_prior)
     params = AspectParams(table.weight, table.weight, table.word_topic[used])
-    data = Local.place(counts.take_columns(used), Cpu("float64"))
+    threads = 1 if counts.nnz < FEW else None
+    data = Local.place(counts.take_columns(used), Cpu("float64", threads))
     rows = fold_in(model, params, data, table.temperature, tol=FOLD_TOL, max_sweeps=FOLD_SWEEPS)
     return np.asarray(model.mixture(params, data.gather(rows)).weights, np.float64)
 

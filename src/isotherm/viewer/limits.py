@@ -30,7 +30,8 @@ class Limits(NamedTuple):
     stall_seconds : float
         How long a client may leave what was sent to it unread; then the connection is closed.
     idle_seconds : int
-        How long a connection is kept open for the next request.
+        How long a connection is kept open for the next request. A client that is still reading what
+        the system holds for it counts as idle.
     """
 
     body: int = 64 * 1024
@@ -42,4 +43,4 @@ class Limits(NamedTuple):
     head_seconds: float = 10.0
     body_seconds: float = 10.0
     stall_seconds: float = 60.0
-    idle_seconds: int = 5
+    idle_seconds: int = 30
