@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from viewer.synthetic import synthetic
 
 from isotherm.viewer.container import unpack
+from viewer.synthetic import synthetic
 
 N = 300
 SIZE = {"width": 960, "height": 620}
@@ -122,7 +123,8 @@ def test_points_are_drawn_where_the_data_say(page: Any, told: Any, map_number: i
     topic = 3
     give(page, map=map_number)
     page.evaluate(
-        "k => isotherm.store.set({ hidden: new Set(isotherm.data.topics.keys().filter((j) => j !== k)) })",
+        "k => isotherm.store.set("
+        "{ hidden: new Set(isotherm.data.topics.keys().filter((j) => j !== k)) })",
         topic,
     )
     settle(page)
@@ -260,7 +262,8 @@ def test_a_box_selects_what_is_inside(page: Any, map_number: int) -> None:
     inside = (places[:, :2] > start).all(axis=1) & (places[:, :2] < end).all(axis=1)
     assert 5 < inside.sum() < N / 2
     assert chosen(page) == np.flatnonzero(inside & (places[:, 2] == 1)).tolist()
-    page.mouse.click(*(origin(page) + [box_width(page) - 4, 4]))
+    left, top = origin(page)
+    page.mouse.click(left + box_width(page) - 4, top + 4)
     settle(page)
     assert page.evaluate("isotherm.store.state.selected") is None
 
@@ -277,10 +280,10 @@ def test_a_lasso_selects_what_is_inside(page: Any, how: str) -> None:
     drag(page, corners, key="Alt" if how == "Alt" else None)
     sides = [
         (b[0] - a[0]) * (places[:, 1] - a[1]) - (b[1] - a[1]) * (places[:, 0] - a[0])
-        for a, b in zip(corners[:-1], corners[1:], strict=True)
+        for a, b in pairwise(corners)
     ]
     inside = np.all(np.array(sides) > 0, axis=0) & (places[:, 2] == 1)
-    assert 5 < inside.sum()
+    assert inside.sum() > 5
     assert chosen(page) == np.flatnonzero(inside).tolist()
 
 

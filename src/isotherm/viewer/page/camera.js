@@ -86,7 +86,7 @@ export class Camera {
       const span = Math.max((sides[0] * shorter) / width, (sides[1] * shorter) / height);
       return { target, span: Math.max(least, MARGIN * span) };
     }
-    return { target, span: Math.max(least, Math.hypot(...sides)) };
+    return { target, span: Math.max(least, 1.05 * Math.hypot(...sides)) };
   }
 
   /**

@@ -23,6 +23,7 @@ export class Painter {
     this.next = 0;
     this.nextLit = 0;
     this.lost = false;
+    this.direct = false;
     this.open();
     layers.points.addEventListener("webglcontextlost", (event) => {
       event.preventDefault(); // it asks for the card to be given back
@@ -80,11 +81,22 @@ export class Painter {
     return Math.min(this.next, this.n);
   }
 
-  /** An empty picture. @param {import("./scene.js").Look} look */
-  restart(look) {
+  /**
+   * An empty picture. While things stir, and where all points fit one frame, they go to the screen
+   * at once; a sheet that the rest is added to costs a copy of it in every frame.
+   * @param {import("./scene.js").Look} look
+   * @param {boolean} stirring
+   */
+  restart(look, stirring) {
     this.next = 0;
     this.nextLit = 0;
-    if (!this.lost) this.scene.begin(look);
+    this.direct = stirring || this.n + this.scene.litCount <= this.pace.budget;
+    if (!this.lost) this.scene.begin(look, this.direct);
+  }
+
+  /** Whether what is on the screen cannot be added to. */
+  isSpent(stirring, fading) {
+    return this.direct && (this.complete ? fading : !stirring);
   }
 
   /** Brings the picture to the screen. @param {import("./overlay.js").Writing[]} writings */
@@ -96,7 +108,7 @@ export class Painter {
 
   /** Adds as many points as a frame has time for. */
   more() {
-    if (this.complete) return;
+    if (this.complete || (this.direct && this.next > 0)) return;
     const { scene, pace } = this;
     const share = Math.max(LIT_AT_ONCE, Math.floor(pace.budget / 2));
     const lit = Math.min(scene.litCount - this.nextLit, share);

@@ -30,7 +30,7 @@ export class Scene {
    * @param {Uint32Array} order document of every position in the buffers
    */
   constructor(canvas, order) {
-    const wish = { antialias: false, depth: false, powerPreference: "high-performance" };
+    const wish = { antialias: false, powerPreference: "high-performance" };
     const gl = canvas.getContext("webgl2", wish);
     if (!gl) throw new Error("WebGL2 is missing");
     this.canvas = canvas;
@@ -49,6 +49,7 @@ export class Scene {
     this.sized = false;
     this.palette = gl.createTexture();
     this.fence = null;
+    this.direct = false;
     this.setUp();
   }
 
@@ -155,18 +156,33 @@ export class Scene {
     }
   }
 
-  /** An empty picture, for points that look so. @param {Look} look */
-  begin(look) {
+  /**
+   * An empty picture.
+   * @param {Look} look what its points look like
+   * @param {boolean} direct on the screen at once; else on a sheet that more can be added to later
+   */
+  begin(look, direct) {
     const { gl } = this;
     this.look = look;
-    this.sheet.use();
+    this.direct = direct;
+    this.target();
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
     if (look.frame) this.lines.draw(look.frame, look.matrix, look.frameColour);
   }
 
+  target() {
+    const { gl } = this;
+    if (!this.direct) {
+      this.sheet.use();
+      return;
+    }
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+    gl.viewport(0, 0, gl.drawingBufferWidth, gl.drawingBufferHeight);
+  }
+
   prepare() {
     const { gl, uniforms, look } = this;
-    this.sheet.use();
+    this.target();
     gl.useProgram(this.program);
     gl.bindVertexArray(this.vao);
     gl.bindTexture(gl.TEXTURE_2D, this.palette);
@@ -204,7 +220,7 @@ export class Scene {
    * @param {number} ratio device pixels per CSS pixel
    */
   show(writings, ratio) {
-    this.sheet.show();
+    if (!this.direct) this.sheet.show();
     this.sprites.draw(writings, ratio);
   }
 

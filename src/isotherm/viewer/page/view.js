@@ -13,6 +13,7 @@ import { Picker } from "./picking.js";
 import { FULL, NOWHERE, bounds, mainBox } from "./places.js";
 import { codesOf, grownBy, lookOf, paletteOf, sizesOf } from "./styles.js";
 
+const CALM = 150; // milliseconds after which a hand is taken to rest
 const NO_INSET = { left: 0, top: 0, right: 0, bottom: 0 };
 
 /** One map on the screen. `stale` names what has changed since the last frame. */
@@ -33,6 +34,7 @@ export class View {
     this.fading = false;
     this.outline = null;
     this.settlers = [];
+    this.stirred = -Infinity; // when a hand has last moved the map
     this.onFrame = () => {};
     this.frame = 0;
     this.fit();
@@ -121,11 +123,13 @@ export class View {
     if (again) {
       this.refresh();
       this.look = { ...lookOf(this), ...this.frameLines() };
-      this.painter.restart(this.look);
       this.decor.drawUnder(this);
     }
+    const stirring = this.moving || now - this.stirred < CALM;
+    const afresh = again || this.painter.isSpent(stirring, this.fading);
+    if (afresh) this.painter.restart(this.look, stirring);
     if (again || this.stale.delete("over")) this.decor.drawOver(this);
-    if (again || this.fading || !this.painter.complete) this.show(now);
+    if (afresh || (!this.painter.direct && (this.fading || !this.painter.complete))) this.show(now);
     this.onFrame();
     this.rings();
     if (this.moving || this.fading || !this.painter.complete || this.painter.busy()) this.request();
@@ -188,6 +192,7 @@ export class View {
   /** The camera is moved by hand. @param {(camera: Camera) => void} change */
   moved(change) {
     this.motion.stop();
+    this.stirred = performance.now();
     change(this.camera);
     this.redraw();
   }
@@ -320,7 +325,10 @@ export class View {
 
   async screenshot() {
     await this.settle();
-    this.show(performance.now()); // what is on the screen may be read only just after it is drawn
+    // What is on the screen may be read only just after it was drawn.
+    if (this.painter.direct) this.painter.restart(this.look, false);
+    while (!this.painter.complete) this.painter.more();
+    this.show(performance.now());
     return pictureOf(this.layers, css(this.background));
   }
 
