@@ -124,6 +124,24 @@ def test_topics_of_a_query_are_the_mean_of_its_words(page: Any) -> None:
         assert amount == pytest.approx(np.sqrt(own[k] * mean[k]), abs=0.05)
 
 
+def test_words_are_found_in_the_form_that_the_vocabulary_has(open_explorer: Any) -> None:
+    made = synthetic(N)
+    words = unpack(made["words"])
+    forms = ["vertex", "Bessel", "signal", "query", "classes", "data set", "glass"]
+    table = {"words": [*forms, *words.strings["words"][len(forms) :]]}
+    page = open_explorer({**made, "words": pack(words.meta, words.arrays, table)})
+    for text, known, unknown in [
+        ("Vertices", ["vertex"], []),
+        ("bessel Bessel", ["Bessel"], ["bessel"]),
+        ("signals of queries", ["signal", "query"], ["of"]),
+        ("a class", ["classes"], []),
+        ("Data set", ["data set"], ["data", "set"]),
+        ("gla glas glasses", ["glass"], ["gla", "glas"]),
+    ]:
+        found = page.evaluate("text => isotherm.source.search(text, 5)", text)
+        assert (found["known"], found["unknown"]) == (known, unknown)
+
+
 @pytest.mark.parametrize("query", ["", "  ", "zzz", "<img src=x onerror=alert(1)>", "\x00"])
 def test_queries_that_find_nothing(page: Any, query: str) -> None:
     found = page.evaluate("text => isotherm.source.search(text, 5)", query)

@@ -41,18 +41,48 @@ export function createLocalSearch(words, index, documents, points) {
 }
 
 /**
+ * The entry of a vocabulary that a word of a text stands for: the word as it is, in small letters,
+ * or in the other number, since vocabularies often hold one form of a noun only.
+ * @param {string} word
+ * @param {Map<string, number>} ids
+ * @returns {number} -1 where there is none
+ */
+export function entryOf(word, ids) {
+  const small = word.toLowerCase();
+  for (const form of [word, small, ...otherNumber(small)]) {
+    const id = ids.get(form);
+    if (id !== undefined) return id;
+  }
+  return -1;
+}
+
+/** English singulars and plurals that a word might be of; what is none is in no vocabulary. */
+function otherNumber(word) {
+  if (word.length < 4) return [];
+  const forms = [`${word}es`];
+  if (!word.endsWith("s")) forms.push(`${word}s`);
+  if (word.endsWith("y")) forms.push(`${word.slice(0, -1)}ies`);
+  if (word.endsWith("ies")) forms.push(`${word.slice(0, -3)}y`);
+  if (word.endsWith("ices")) forms.push(`${word.slice(0, -4)}ix`, `${word.slice(0, -4)}ex`);
+  if (word.endsWith("es")) forms.push(word.slice(0, -2));
+  if (word.endsWith("s") && !word.endsWith("ss")) forms.push(word.slice(0, -1));
+  return forms;
+}
+
+/**
  * Known words of a text by how often it has them, and its other words.
  * Pairs of neighbours are looked up as well, for vocabularies that have them.
  */
 function wordsOf(query, ids) {
-  const tokens = (query.toLowerCase().match(WORD) ?? []).slice(0, MOST_WORDS);
+  const tokens = (query.match(WORD) ?? []).slice(0, MOST_WORDS);
   const counts = new Map();
   const unknown = new Set();
   const add = (w) => counts.set(w, (counts.get(w) ?? 0) + 1);
   tokens.forEach((token, i) => {
-    if (ids.has(token)) add(ids.get(token));
-    else unknown.add(token);
-    const pair = ids.get(`${token} ${tokens[i + 1]}`);
+    const w = entryOf(token, ids);
+    if (w >= 0) add(w);
+    else if (token.length > 1) unknown.add(token.toLowerCase());
+    const pair = ids.get(`${token} ${tokens[i + 1]}`.toLowerCase());
     if (pair !== undefined) add(pair);
   });
   return { counts, unknown: [...unknown] };
