@@ -14,7 +14,9 @@ import { createSearch } from "./search.js";
 import { createDocument } from "./document.js";
 import { createPath } from "./path.js";
 import { createTooltip } from "./tooltip.js";
+import { createAddress } from "./address.js";
 import { createKeys } from "./keys.js";
+import { connectEmbed } from "./embed.js";
 
 const MORE = ["documents", "words", "texts"];
 
@@ -89,6 +91,7 @@ export async function start() {
     const layout = createLayout(data, store);
     const map = createMap(document.getElementById("map"), data, store);
     store.on("mode", () => map.setMode(store.state.mode));
+    createAddress(data, store, layout.tabs);
     createToolbar(data, store, map);
     createLegend(document.getElementById("legend"), data, store, map);
     createLit(layout.lit, data, store, map);
@@ -99,6 +102,7 @@ export async function start() {
     createPath(document.getElementById("dock"), data, store);
     createTooltip(document.getElementById("tooltip"), data, store, map, source);
     createKeys(data, store, map, layout);
+    connectEmbed(store, data);
     window.isotherm = { store, data, map, source };
     document.getElementById("loading").hidden = true;
     await map.settle?.();

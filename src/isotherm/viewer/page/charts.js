@@ -50,6 +50,9 @@ export function chart(what) {
     "aria-label": `${what.name} against temperature, from ${short(values[0])} to ${short(values[values.length - 1])}`,
   },
   s("text.chart-name", { x: PAD.left, y: 12, text: what.name }),
+  what.cursor !== null && inRange(what.cursor) ? s("text.chart-value", {
+    x: wide - PAD.right, y: 12, "text-anchor": "end", text: tiny(valueAt(points, what.cursor)),
+  }) : null,
   what.transitions.filter(inRange).map((temperature) => at(temperature, "transition")),
   s("line.axis", { x1: PAD.left, x2: wide - PAD.right, y1: bottom, y2: bottom }),
   what.stages.filter(inRange).map((temperature) => at(temperature, "tick", bottom - 5)),
@@ -82,6 +85,16 @@ function valueAt(points, temperature) {
   return best[1];
 }
 
+/** Round values in equal steps, for a range too narrow for powers of ten. */
+function evenTicks(low, high) {
+  const rough = (high - low) / 4;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((digit) => digit * power >= rough);
+  const found = [];
+  for (let at = Math.ceil(low / step); at * step <= high * (1 + 1e-9); at++) found.push(Number((at * step).toPrecision(6)));
+  return found;
+}
+
 /** Round temperatures (1, 2, 5 times powers of ten) that fit under the axis without touching. */
 function temperatureTicks(ends, inner) {
   const [hot, cold] = ends;
@@ -93,7 +106,7 @@ function temperatureTicks(ends, inner) {
       if (value <= hot && value >= cold) found.push(value);
     }
   }
-  if (found.length < 2) return [Number(hot.toPrecision(3)), Number(cold.toPrecision(3))];
+  if (found.length < 3) found.splice(0, Infinity, ...evenTicks(cold, hot));
   const room = 38 / inner;
   const kept = [];
   for (const value of found.reverse()) {

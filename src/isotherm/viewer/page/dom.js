@@ -47,12 +47,27 @@ export function s(tag, props, ...children) {
 }
 
 /**
- * Puts these children in place of all there are.
+ * Puts these children in place of all there are. If the keyboard stood on one of them it stands on
+ * the new one of the same name: pressing "next" twice must work.
  * @param {Element} element
  * @param {...*} children
  */
 export function put(element, ...children) {
+  const held = element.contains(document.activeElement) && document.activeElement !== element
+    ? nameOf(document.activeElement) : null;
   element.replaceChildren(...children.flat(Infinity).filter((one) => one !== null && one !== undefined && one !== false));
+  if (!held || element.contains(document.activeElement)) return;
+  for (const one of element.querySelectorAll("button, input, select, [tabindex]")) {
+    if (nameOf(one) === held) {
+      one.focus({ preventScroll: true });
+      return;
+    }
+  }
+}
+
+function nameOf(element) {
+  const inside = element.querySelector?.(".bar-name, .name")?.textContent;
+  return element.id || element.getAttribute("aria-label") || inside || element.textContent;
 }
 
 const whole = new Intl.NumberFormat("en");

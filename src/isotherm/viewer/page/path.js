@@ -44,7 +44,9 @@ export function createPath(element, data, store) {
   if (!coolings.length && data.stages.length < 2) return;
   element.hidden = false;
   let shown = 0;
-  const charts = h("div.charts", { id: "charts" });
+  const row = h("div.charts-row");
+  const under = h("div");
+  const charts = h("div.charts", { id: "charts" }, row, under);
   const said = h("output.path-said", { for: "temperature" });
   const slider = h("input", {
     type: "range", id: "temperature", min: "0", max: String(data.lastStage), step: "1",
@@ -97,15 +99,15 @@ export function createPath(element, data, store) {
     const temperatures = cooling.trace.map((record) => record.temperature).filter((one) => one > 0);
     const ends = [Math.max(...temperatures), Math.min(...temperatures)];
     const all = series(cooling);
-    const style = getComputedStyle(charts);
+    const style = getComputedStyle(row);
     const gap = parseFloat(style.columnGap) || 0;
-    const inside = charts.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
-    const wide = Math.floor(Math.max(220, (inside - gap * (all.length - 1)) / Math.max(1, all.length)));
+    const inside = row.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+    const wide = Math.floor(Math.max(200, (inside - gap * (all.length - 1)) / Math.max(1, all.length)));
     const zoom = parseFloat(getComputedStyle(document.documentElement).fontSize) / 15.5;
     const high = Math.round(Math.max(108 * zoom, Math.min(0.16 * innerHeight, 190 * zoom)));
     const ofTopics = cooling.name === "topics";
     const stage = data.stages[store.state.stage];
-    put(charts, all.map(([name, points]) => {
+    put(row, all.map(([name, points]) => {
       const svg = chart({
         name, points, ends, wide, high, zoom, transitions: transitionsOf(data, cooling),
         stages: ofTopics ? data.stages.map((one) => one.temperature) : [],
@@ -114,7 +116,8 @@ export function createPath(element, data, store) {
       });
       if (ofTopics && data.stages.length > 1) drag(svg, ends);
       return svg;
-    }), key(cooling));
+    }));
+    put(under, key(cooling));
   }
 
   function key(cooling) {

@@ -5,7 +5,8 @@ import { createDocumentList } from "./doclist.js";
 import { topicColour, topicChip, dot } from "./swatches.js";
 import { chooseFinalTopic } from "./actions.js";
 
-const MOST = 200;
+/** Most documents that a search tells. */
+export const MOST = 200;
 
 /**
  * Documents whose title has the text: what is left to search where a file has no index.

@@ -7,6 +7,7 @@ import { shares, tellingWords } from "./shares.js";
 import { topicColour } from "./swatches.js";
 import { chooseTopic, chooseWord } from "./actions.js";
 import { createDocumentList } from "./doclist.js";
+import { MOST } from "./search.js";
 import { createWordCard } from "./word.js";
 
 const ICONS = {
@@ -44,7 +45,7 @@ export function createLit(element, data, store, map) {
   function why() {
     const { state } = store;
     const by = litBy(state);
-    if (by === "matches") return "found";
+    if (by === "matches") return state.matches.hits.length < MOST ? "found" : "found, the best of them";
     if (by === "selected") return "selected in the map";
     if (by === "node") return `below ${nodeName(data, state.node)}`;
     return `of “${data.topicsAt(state.stage)[state.topic]?.name ?? ""}”`;

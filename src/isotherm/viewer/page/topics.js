@@ -84,10 +84,12 @@ export function createTopics(element, data, store) {
     const { state } = store;
     if (state.tab !== "topics") return;
     const open = state.topic >= 0;
+    const from = (open ? all : one).contains(document.activeElement);
     all.hidden = open;
     one.hidden = !open;
     if (open) detail.show();
     else fill();
+    if (from) (open ? one.querySelector("button") : list.element).focus({ preventScroll: true });
     if (changed?.has("topic")) element.scrollTop = 0;
   }
   store.on(["tab", "topic", "stage", "dark", "arrived"], draw);
