@@ -220,6 +220,23 @@ class Explorer:
         """The page as text; see `save_html`."""
         return page.page(self._packed(False, texts, search), self.title)
 
+    def widget(self, height: int = HEIGHT, *, texts: str = "auto", search: bool = True) -> Any:
+        """The page as a widget of a notebook, whose `selected` rows Python and the map share.
+
+        Needs `pip install 'isotherm[notebook]'`. An explorer that is evaluated by itself is shown
+        as well, but tells nothing.
+
+        Parameters
+        ----------
+        height : int
+            In pixels.
+        texts, search
+            As in `save_html`.
+        """
+        from isotherm.viewer.widget import widget
+
+        return widget(self, height, texts=texts, search=search)
+
     def _repr_html_(self) -> str:
         """The page in a frame of its own, which can reach nothing around it."""
         text = self.html()
