@@ -2,7 +2,7 @@
 
 const FIELD = (38 * Math.PI) / 180; // of view, from top to bottom
 const STEEPEST = 1.5;
-const MARGIN = 1.12;
+const MARGIN = 1.08;
 const START = { azimuth: -0.9, elevation: 0.42 }; // a little from above, no axis along the view
 
 /**
@@ -84,9 +84,9 @@ export class Camera {
     const shorter = Math.min(width, height);
     if (!this.deep) {
       const span = Math.max((sides[0] * shorter) / width, (sides[1] * shorter) / height);
-      return { target, span: Math.max(least, MARGIN * span) };
+      return { target, span: Math.max(least, 1.04 * MARGIN * span) };
     }
-    return { target, span: Math.max(least, 1.05 * Math.hypot(...sides)) };
+    return { target, span: Math.max(least, Math.hypot(...sides)) };
   }
 
   /**
@@ -97,6 +97,22 @@ export class Camera {
     const sides = box.low.map((value, d) => box.high[d] - value);
     this.radius = Math.max(0.01, Math.hypot(...sides) / 2);
     this.home = { ...this.view, ...START, ...this.around(box) };
+    if (this.deep) this.home.span *= this.excess(box) * MARGIN;
+  }
+
+  /** How much larger than the window a box is, seen from where one starts. */
+  excess({ low, high }) {
+    const before = this.view;
+    this.view = this.home;
+    this.update();
+    const { free } = this;
+    const sizes = Array.from({ length: 8 }, (_, bits) => {
+      const { x, y } = this.project(low.map((value, d) => (bits & (1 << d) ? high[d] : value)));
+      return 2 * Math.max(Math.abs(x - free.x) / free.width, Math.abs(y - free.y) / free.height);
+    });
+    this.view = before;
+    this.update();
+    return Math.max(...sizes);
   }
 
   /** The directions of the window in the map: right, up and towards the eye. */

@@ -67,7 +67,7 @@ export class Labels {
   set(items, others) {
     const largest = Math.max(1e-9, ...items.map((item) => item.weight));
     this.items = items
-      .map((item) => ({ ...item, size: Math.round(10.5 + 3.5 * Math.sqrt(item.weight / largest)) }))
+      .map((item) => ({ ...item, size: 10.5 + 3.5 * Math.sqrt(item.weight / largest) }))
       .sort((a, b) => Number(b.first) - Number(a.first) || b.weight - a.weight);
     if (others) this.shown.clear();
   }
@@ -82,7 +82,9 @@ export class Labels {
     // What is seen already goes first among equals, so that turning the map does not make it blink.
     const order = [...this.items].sort((a, b) => this.priority(b) - this.priority(a));
     const most = camera.width < 480 ? 14 : 22;
-    for (const label of order) {
+    const grown = Math.min(1.5, Math.max(1, Math.min(camera.width, camera.height) / 900));
+    for (const item of order) {
+      const label = { ...item, size: Math.round(item.size * grown) };
       const at = camera.project(label.place);
       if (at.w <= 0 || label.strength <= 0) continue;
       const text = shortened(label.text, most);

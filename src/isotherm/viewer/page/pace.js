@@ -2,6 +2,7 @@
 
 const TARGET = 28; // milliseconds
 const LEAST = 15000;
+const PATIENCE = 6; // a still picture may take longer over each piece: every frame costs by itself
 
 /** Steers by the time that the last frames took. */
 export class Pace {
@@ -13,6 +14,11 @@ export class Pace {
     this.drawn = 0;
     this.frames = 0;
     this.milliseconds = 0; // of the last frame
+  }
+
+  /** How many points to add to a picture that stands still. */
+  get piece() {
+    return PATIENCE * this.budget;
   }
 
   /** A frame with so many points goes to the card. */
@@ -28,8 +34,8 @@ export class Pace {
     const took = performance.now() - this.started;
     this.started = 0;
     this.milliseconds = took;
-    // A frame with few points says nothing about a frame with many.
-    if (this.drawn < 0.5 * this.budget) return;
+    // A frame with few points says nothing about a frame with many, nor the other way round.
+    if (this.drawn < 0.5 * this.budget || this.drawn > 1.1 * this.budget + LEAST) return;
     const factor = Math.min(1.6, Math.max(0.5, TARGET / Math.max(took, 1)));
     this.budget = Math.round(Math.min(Math.max(this.budget * factor, LEAST), this.n + LEAST));
   }

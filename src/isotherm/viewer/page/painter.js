@@ -110,9 +110,10 @@ export class Painter {
   more() {
     if (this.complete || (this.direct && this.next > 0)) return;
     const { scene, pace } = this;
-    const share = Math.max(LIT_AT_ONCE, Math.floor(pace.budget / 2));
+    const budget = this.next > 0 ? pace.piece : pace.budget;
+    const share = Math.max(LIT_AT_ONCE, Math.floor(budget / 2));
     const lit = Math.min(scene.litCount - this.nextLit, share);
-    const some = Math.min(this.n - this.next, Math.max(pace.budget - lit, 1000));
+    const some = Math.min(this.n - this.next, Math.max(budget - lit, 1000));
     pace.start(lit + some);
     scene.draw([this.next, this.next + some], [this.nextLit, this.nextLit + lit]);
     this.next += some;

@@ -65,7 +65,7 @@ export function paletteOf(colouring, hidden) {
  */
 function pointSize(n, zoom, shorter) {
   const plain = Math.min(10, Math.max(1.6, 14.2 - 2.1 * Math.log10(Math.max(n, 2))));
-  const room = Math.min(1.25, Math.max(0.7, shorter / 720));
+  const room = Math.min(1.7, Math.max(0.62, shorter / 720));
   return Math.min(22, plain * room * Math.max(0.8, zoom) ** 0.45);
 }
 
