@@ -1,7 +1,7 @@
 """The file format itself: what is written, and what is refused."""
 
-import hashlib
 import datetime
+import hashlib
 import io
 import json
 import os

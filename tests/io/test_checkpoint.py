@@ -7,18 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from io_cases import ESTIMATORS, X, assert_same, assert_same_fit, fitted
+from io_cases import ESTIMATORS, FEW, X, assert_same, assert_same_fit, fitted
+from io_crashes import MORE, Crash, Crashing
 from isotherm import (
     GTM,
-    PCP,
     AspectModel,
     Callback,
     Exponential,
-    Grid,
     HeldoutRule,
     IsothermError,
     IsothermWarning,
-    OneSidedClustering,
     TwoSidedClustering,
     checkpointing,
     map_corpus,
@@ -27,62 +25,6 @@ from isotherm import (
 from isotherm.anneal import journal
 from isotherm.anneal.trace import Fit
 from isotherm.io import archive, checkpoint
-
-
-class Crash(BaseException):
-    """What a test ends a fit with."""
-
-
-class Crashing:
-    """Lets a journal write at the n-th note and raise; counts notes."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, at: int = 1 << 60) -> None:
-        self.n_notes, self.at = 0, at
-        put = checkpoint.File.put
-
-        def noted(file: checkpoint.File, number: int, entry: checkpoint.Entry) -> None:
-            put(file, number, entry)
-            self.n_notes += 1
-            if self.n_notes == self.at:
-                file.write()
-                raise Crash
-
-        monkeypatch.setattr(checkpoint.File, "put", noted)
-        monkeypatch.setattr(checkpoint.File, "leave", lambda file: None)
-
-
-MORE = {
-    "grid": AspectModel(2, schedule=Grid((1.5, 1.2, 1.0))),
-    "critical": AspectModel(3, record_critical=True, schedule=Exponential(0.8)),
-    "two kinds of growth": OneSidedClustering("auto", max_components=4, schedule=Exponential(0.8)),
-    "several starts": PCP(3, 4, n_init=2),
-    "maps": GTM(n_nodes=4, n_basis=3, n_init=2, max_iter=30),
-}
-
-
-@pytest.mark.parametrize("name", [*ESTIMATORS, *MORE])
-def test_every_fit_goes_on_to_the_bit(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    estimator, path = {**ESTIMATORS, **MORE}[name], tmp_path / "run.ckpt"
-    with monkeypatch.context() as patch:
-        counter = Crashing(patch)
-        whole = fitted(estimator, path)
-    n_notes = counter.n_notes
-    assert n_notes > 5
-    for share in (0.02, 0.4, 0.7, 0.97):
-        with monkeypatch.context() as patch:
-            Crashing(patch, at=max(1, int(share * n_notes)))
-            with pytest.raises(Crash):
-                fitted(estimator, path)
-        assert path.exists()
-        with monkeypatch.context() as patch:
-            rest = Crashing(patch)
-            again = fitted(estimator, path)
-        # What was done is not done again; the note at which it crashed is made once more.
-        assert rest.n_notes <= n_notes - max(1, int(share * n_notes)) + 1
-        assert_same_fit(again, whole)
-        assert not path.exists()
 
 
 def test_runs_within_a_run_are_not_kept_once_they_are_used(
@@ -130,7 +72,7 @@ def test_several_fits_in_one_block(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     def mapped(every: float = 1e9) -> Any:
         with checkpointing(path, every=every):
-            topics = AspectModel(3, random_state=0, max_iter=12)
+            topics = AspectModel(3, random_state=0, **FEW)
             gtm = GTM(n_nodes=5, n_basis=3, n_init=1, random_state=0)
             return map_corpus(X, topics=topics, gtm=gtm)
 
@@ -198,7 +140,7 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_other_settings_are_refused(settings: dict[str, Any], what: str, begun: Path) -> None:
     before = begun.read_bytes()
-    model = AspectModel(3, random_state=0, max_iter=12).set_params(**settings)
+    model = AspectModel(3, random_state=0, **FEW).set_params(**settings)
     match = rf"checkpoint of another fit: of its run 0, what differs is {what};.*or remove the file"
     with pytest.raises(IsothermError, match=match), checkpointing(begun, every=0):
         model.fit(X)
@@ -209,11 +151,11 @@ def test_other_data_are_refused(begun: Path) -> None:
     other = X.copy()
     other[3, 4] += 1
     with pytest.raises(IsothermError, match="what differs is data"), checkpointing(begun):
-        AspectModel(3, random_state=0, max_iter=12).fit(other)
+        AspectModel(3, random_state=0, **FEW).fit(other)
     weight = np.ones(len(X))
     weight[0] = 2.0
     with pytest.raises(IsothermError, match="what differs is data"), checkpointing(begun):
-        AspectModel(3, random_state=0, max_iter=12).fit(X, sample_weight=weight)
+        AspectModel(3, random_state=0, **FEW).fit(X, sample_weight=weight)
 
 
 def test_another_version_is_refused(begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,7 +243,7 @@ class Stop(Callback):
 @pytest.mark.parametrize("at", [15, 30])
 def test_an_interrupted_fit_can_be_gone_on_with(at: int, tmp_path: Path) -> None:
     path = tmp_path / "run.ckpt"
-    model = AspectModel(3, random_state=0, max_iter=12, callbacks=[Stop(at)])
+    model = AspectModel(3, random_state=0, **FEW, callbacks=[Stop(at)])
     with (
         pytest.warns(IsothermWarning, match=r"run\.ckpt is kept; run the same fit again"),
         checkpointing(path),
@@ -319,7 +261,7 @@ def test_an_error_leaves_the_checkpoint(tmp_path: Path) -> None:
 
     def fails() -> None:
         with checkpointing(path):
-            AspectModel(3, random_state=0, max_iter=12).fit(X)
+            AspectModel(3, random_state=0, **FEW).fit(X)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -332,7 +274,7 @@ def test_an_error_leaves_the_checkpoint(tmp_path: Path) -> None:
             return False
 
     with checkpointing(path):
-        model = AspectModel(3, random_state=0, max_iter=12, callbacks=[Listen()]).fit(X)
+        model = AspectModel(3, random_state=0, **FEW, callbacks=[Listen()]).fit(X)
     assert heard == []  # all runs were read from the file
     assert_same_fit(model.set_params(callbacks=()), fitted(AspectModel(3), None))
 
@@ -370,6 +312,6 @@ def test_writing_is_rationed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             now[0] += 1.0
 
     with checkpointing(tmp_path / "run.ckpt", every=7):
-        AspectModel(3, random_state=0, max_iter=12, callbacks=[Tick()]).fit(X)
+        AspectModel(3, random_state=0, **FEW, callbacks=[Tick()]).fit(X)
     assert writes[0] == 7.0
     assert all(later - sooner == 55.0 for sooner, later in itertools.pairwise(writes))

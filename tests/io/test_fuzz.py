@@ -2,6 +2,7 @@
 
 import io
 import json
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from functools import cache
@@ -14,9 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import isotherm
-from isotherm import AspectModel, Counts, Exponential, IsothermError
+from isotherm import GTM, AspectModel, Counts, Exponential, IsothermError, SearchIndex
+from isotherm.anneal import journal
 from isotherm.anneal.trace import Outcome
-from isotherm.io import archive, codec, registry, values
+from isotherm.io import archive, checkpoint, codec, registry, values
 from isotherm.tree import Tree
 
 
@@ -174,3 +176,73 @@ def test_arrays_of_another_type_are_an_array_still(dtype: str, tmp_path: Path) -
     archive.write(path, archive.Archive(kind, content, others))
     with pytest.raises(IsothermError):
         values.read(path, registry.known(), "fit")
+
+
+# Files of every kind ------------------------------------------------------------------------------
+
+
+@cache
+def whole_files() -> dict[str, bytes]:
+    """A file of every kind, each of another loader."""
+    rng = np.random.default_rng(0)
+    X = rng.poisson(1.0, (12, 6)) + np.eye(12, 6, dtype=int)
+    model = AspectModel(2, random_state=0, max_iter=5, n_jobs=1).fit(X)
+    places = rng.standard_normal((12, 2))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "file")
+        found = {}
+        for name, thing in {
+            "counts": Counts(X),
+            "fit": model,
+            "index": SearchIndex.of(model, Counts(X)),
+            "map": GTM(n_nodes=4, n_basis=2, random_state=0, max_iter=5).fit(places),
+        }.items():
+            found[name] = isotherm.save(thing, path).read_bytes()
+        file = checkpoint.File(path.with_name("run.ckpt"), 0.0)
+        with journal.writing_to(file):
+            AspectModel(2, random_state=0, max_iter=5, n_jobs=1).fit(X)
+        found["checkpoint"] = file.path.read_bytes()
+    return found
+
+
+def damaged(data: bytes) -> list[bytes]:
+    """Different forms of a file: cut off, changed, with a part missing, twice or of other bytes."""
+    rng = np.random.default_rng(0)
+    found = [data[:cut] for cut in np.linspace(0, len(data) - 1, 40).astype(int)]
+    for _ in range(40):
+        at, to = sorted(int(i) for i in rng.integers(0, len(data) + 1, 2))
+        changed = bytearray(data)
+        changed[int(rng.integers(len(data)))] ^= int(rng.integers(1, 256))
+        found += [bytes(changed), data[:at] + data[to:], data[:to] + data[at:]]
+        found.append(data[:at] + rng.bytes(int(rng.integers(1, 40))) + data[to:])
+    return [bad for bad in dict.fromkeys(found) if bad != data]
+
+
+LOADERS: dict[str, Any] = {
+    "counts": Counts.load,
+    "fit": AspectModel.load,
+    "index": SearchIndex.load,
+    "map": GTM.load,
+    "checkpoint": lambda path: checkpoint.File(path, 1.0),
+}
+
+
+def test_bad_files_are_so_many() -> None:
+    # `test_every_shorter_file_is_refused` tries 1500 others, and `test_odd_values` 1000.
+    assert sum(len(damaged(data)) for data in whole_files().values()) > 900
+
+
+@pytest.mark.parametrize("kind", LOADERS)
+def test_damaged_files_of_every_kind(kind: str, tmp_path: Path) -> None:
+    path, data = tmp_path / "file", whole_files()[kind]
+    assert not refused(data, path, LOADERS[kind])
+    forms = damaged(data)
+    n_refused = sum(refused(bad, path, LOADERS[kind]) for bad in forms)
+    # What is left are times and attributes in the directory of the zip.
+    assert n_refused >= len(forms) - 20
+
+
+@pytest.mark.parametrize("kind", LOADERS)
+def test_whole_files_of_another_kind(kind: str, tmp_path: Path) -> None:
+    for other, data in whole_files().items():
+        assert refused(data, tmp_path / "file", LOADERS[kind]) == (other != kind)
