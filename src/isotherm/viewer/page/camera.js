@@ -24,7 +24,8 @@ export class Camera {
     /** @type {View} */
     this.view = { target: new Array(dimensions).fill(0.5), span: 1, ...START };
     this.home = this.view;
-    this.radius = 0.87;
+    this.radius = 0.87; // of all that there is to see
+    this.near = 0; // what is nearer to the eye is not drawn
     this.matrix = new Float32Array(16);
     this.version = 0;
     this.update();
@@ -112,7 +113,7 @@ export class Camera {
     });
     this.view = before;
     this.update();
-    return Math.max(...sizes);
+    return Math.max(0.3, ...sizes);
   }
 
   /** The directions of the window in the map: right, up and towards the eye. */
@@ -149,8 +150,10 @@ export class Camera {
     }
     const { right, up, back } = this.axes();
     const { eye } = this;
-    const near = Math.max(0.02 * eye, eye - 3 * this.radius);
-    const far = eye + 6 * this.radius;
+    const strayed = Math.hypot(...view.target.map((c, d) => c - this.home.target[d]));
+    const near = Math.max(0.02 * eye, eye - 2 * this.radius - strayed);
+    const far = eye + 2 * this.radius + strayed;
+    this.near = near;
     const [a, b] = [(far + near) / (far - near), (-2 * far * near) / (far - near)];
     const along = (axis) => axis.reduce((sum, c, d) => sum + c * view.target[d], 0);
     for (let d = 0; d < 3; d++) {

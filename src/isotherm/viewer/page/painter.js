@@ -57,6 +57,12 @@ export class Painter {
     layers.message.hidden = false;
   }
 
+  /** Gives the card back: a browser has few contexts to give. */
+  close() {
+    this.scene.gl?.getExtension("WEBGL_lose_context")?.loseContext();
+    this.lost = true;
+  }
+
   /** @param {"setPlaces"|"setStyles"|"setPalette"} name @param {any[]} values */
   tell(name, ...values) {
     this.told.set(name, values);

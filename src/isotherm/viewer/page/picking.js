@@ -40,7 +40,7 @@ export class Picker {
 
   project(camera, from, to, mixing) {
     const { n, xs, ys, ws, cells } = this;
-    const { matrix: m, width, height, dimensions } = camera;
+    const { matrix: m, width, height, dimensions, near } = camera;
     const columns = Math.ceil(width / CELL);
     const rows = Math.ceil(height / CELL);
     this.columns = columns;
@@ -68,10 +68,10 @@ export class Picker {
       const w = m[3] * x + m[7] * y + m[11] * depth + m[15];
       const px = (0.5 + (0.5 * (m[0] * x + m[4] * y + m[8] * depth + m[12])) / w) * width;
       const py = (0.5 - (0.5 * (m[1] * x + m[5] * y + m[9] * depth + m[13])) / w) * height;
-      xs[i] = px;
+      xs[i] = w > near ? px : NaN;
       ys[i] = py;
       ws[i] = w;
-      if (w > 0 && px >= 0 && py >= 0 && px < width && py < height) {
+      if (w > near && px >= 0 && py >= 0 && px < width && py < height) {
         cells[i] = Math.floor(py / CELL) * columns + Math.floor(px / CELL);
       }
     }
@@ -93,15 +93,16 @@ export class Picker {
    * @param {number} y
    * @param {object} how
    * @param {number} how.reach how far away the nearest may be
+   * @param {number} how.largest radius that a point may have
    * @param {(i: number) => number} how.radius of a point as drawn; 0 where it is not drawn
    * @param {(i: number) => number} how.rank larger is on top
    * @returns {number} -1 for none
    */
-  at(x, y, { reach, radius, rank }) {
+  at(x, y, { reach, largest, radius, rank }) {
     let best = -1;
     let bestGap = Infinity;
     let bestRank = -Infinity;
-    const farthest = reach + CELL / 2;
+    const farthest = reach + largest;
     const first = (value) => Math.max(0, Math.floor((value - farthest) / CELL));
     const last = (value, most) => Math.min(most - 1, Math.floor((value + farthest) / CELL));
     for (let row = first(y); row <= last(y, this.rows); row++) {
@@ -137,12 +138,12 @@ export class Picker {
     const py = polygon.map((corner) => corner[1]);
     const [left, right] = [Math.min(...px), Math.max(...px)];
     const [top, bottom] = [Math.min(...py), Math.max(...py)];
-    const { xs, ys, ws, n } = this;
+    const { xs, ys, n } = this;
     const found = [];
     for (let i = 0; i < n; i++) {
       const x = xs[i];
       const y = ys[i];
-      if (!(x >= left && x <= right && y >= top && y <= bottom) || ws[i] <= 0) continue;
+      if (!(x >= left && x <= right && y >= top && y <= bottom)) continue;
       if (shown(i) && within(x, y, px, py)) found.push(i);
     }
     return Uint32Array.from(found);

@@ -270,6 +270,14 @@ export class View {
     return Math.min(largest, Math.max(1, pixels)) / this.layers.ratio / 2;
   }
 
+  /** No point is larger than this. */
+  largestRadius() {
+    const { size, eye, largest } = this.look;
+    const nearest = eye ? eye / this.camera.near : 1;
+    const pixels = size * nearest * (this.sizes ? grownBy(255) : 1);
+    return Math.min(largest, Math.max(1, pixels)) / this.layers.ratio / 2;
+  }
+
   /** What is on top has the larger number. */
   rank(i) {
     const lit = this.mask && this.mask[i] ? 1e9 : 0;
@@ -297,14 +305,15 @@ export class View {
     });
     const at = camera.project(place);
     const inside = at.x >= 0 && at.y >= 0 && at.x < camera.width && at.y < camera.height;
-    return { ...at, visible: at.w > 0 && inside && this.isShown(i) };
+    return { ...at, visible: at.w > camera.near && inside && this.isShown(i) };
   }
 
   pick(x, y, reach) {
     if (!this.look) return -1;
     this.picker.update(this.camera, this.places);
-    const how = { reach, radius: (i) => this.radius(i), rank: (i) => this.rank(i) };
-    return this.picker.at(x, y, how);
+    const radius = (i) => this.radius(i);
+    const rank = (i) => this.rank(i);
+    return this.picker.at(x, y, { reach, largest: this.largestRadius(), radius, rank });
   }
 
   inside(path) {
@@ -334,6 +343,7 @@ export class View {
 
   destroy() {
     cancelAnimationFrame(this.frame);
+    this.painter.close();
     this.element.replaceChildren();
   }
 }
