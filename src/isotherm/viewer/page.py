@@ -15,7 +15,8 @@ from isotherm.viewer.container import well_formed
 
 ENTRY = "app.js"
 # Of rules that say different things the later one holds: the general ones come first.
-SKELETON, STYLES = "index.html", ("style.css", "panels.css")
+SKELETON = "index.html"
+STYLES = ("style.css", "floats.css", "dock.css", "panels.css", "screens.css")
 # What the skeleton has in double braces.
 FIELDS = ("csp", "title", "style", "points", "script", "parts")
 MARK = re.compile(r"\{\{(\w+)\}\}")

@@ -1,7 +1,7 @@
 // What a reader can do, as patches of the state: one place decides what goes out when something
 // new is lit, so that a click means the same in every view.
 
-const DARK = { matches: null, selected: null, node: -1, topic: -1 };
+const DARK = { matches: null, query: "", selected: null, node: -1, topic: -1 };
 
 /**
  * Opens a document.

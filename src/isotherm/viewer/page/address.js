@@ -13,19 +13,23 @@ const WORDS = ["tab", "colour", "size", "theme"];
 export function fromAddress(hash, data, tabs) {
   const given = new URLSearchParams(hash.slice(1));
   const limits = {
-    document: data.n, node: data.tree?.parents.length ?? 0,
-    stage: Math.max(1, data.stages.length), map: data.meta.maps.length,
+    document: data.n,
+    node: data.tree?.parents.length ?? 0,
+    stage: Math.max(1, data.stages.length),
+    map: data.meta.maps.length,
   };
   const patch = {};
   const number = (key, limit) => {
     const value = given.get(key);
-    if (value !== null && /^\d{1,10}$/.test(value) && Number(value) < limit) patch[key] = Number(value);
+    if (value !== null && /^\d{1,10}$/.test(value) && Number(value) < limit)
+      patch[key] = Number(value);
   };
   for (const [key, limit] of Object.entries(limits)) number(key, limit);
   number("topic", data.topicsAt(patch.stage ?? data.lastStage).length);
   const columns = data.meta.columns.map((column, c) => [`column:${c}`, column.kind]);
   const allowed = {
-    tab: tabs, theme: ["auto", "light", "dark"],
+    tab: tabs,
+    theme: ["auto", "light", "dark"],
     colour: [...(data.topics.length ? ["topic"] : []), ...columns.map(([key]) => key)],
     size: ["none", ...columns.filter(([, kind]) => kind === "number").map(([key]) => key)],
   };

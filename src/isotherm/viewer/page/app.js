@@ -23,11 +23,26 @@ const MORE = ["documents", "words", "texts"];
 function initialState(data) {
   const colour = data.topics.length ? "topic" : data.meta.columns.length ? "column:0" : "topic";
   return {
-    hover: -1, document: -1, selected: null, topic: -1, node: -1, word: -1, matches: null, query: "",
-    stage: data.lastStage, map: 0, colour, size: "none", hidden: new Set(), mode: "move",
-    tab: data.topics.length ? "topics" : "document", playing: false,
+    hover: -1,
+    document: -1,
+    selected: null,
+    topic: -1,
+    node: -1,
+    word: -1,
+    matches: null,
+    query: "",
+    stage: data.lastStage,
+    map: 0,
+    colour,
+    size: "none",
+    hidden: new Set(),
+    mode: "move",
+    tab: data.topics.length ? "topics" : "document",
+    playing: false,
     overlays: { labels: true, contours: false, grid: false, magnification: false },
-    theme: "auto", dark: false, motion: true,
+    theme: "auto",
+    dark: false,
+    motion: true,
   };
 }
 
@@ -50,7 +65,7 @@ function followSystem(store) {
 /** What must hold between keys of the state, whoever sets them. */
 function keepTrue(store) {
   store.on(["selected"], () => {
-    if (store.state.selected) store.set({ matches: null });
+    if (store.state.selected) store.set({ matches: null, query: "" });
   });
   store.on(["colour", "stage"], (changed) => {
     if (changed.has("colour") || store.state.colour === "topic") store.set({ hidden: new Set() });
@@ -69,10 +84,12 @@ function fail(error) {
 /** Takes the other parts as they come and tells the views (key `arrived` of the state). */
 async function takeRest(data, source, store) {
   let arrived = 0;
-  await Promise.all(MORE.map(async (name) => {
-    data.take(name, data.has(name) ? await source.part(name) : null);
-    store.set({ arrived: ++arrived });
-  }));
+  await Promise.all(
+    MORE.map(async (name) => {
+      data.take(name, data.has(name) ? await source.part(name) : null);
+      store.set({ arrived: ++arrived });
+    }),
+  );
 }
 
 /**

@@ -13,17 +13,26 @@ export function barRow(bar) {
   const share = (value) => String(Math.max(0, Math.min(1, value / (bar.most || 1))));
   const inside = [
     h("span.bar-name", { text: bar.name }),
-    h("span.bar-track", { "aria-hidden": "true" },
+    h(
+      "span.bar-track",
+      { "aria-hidden": "true" },
       bar.base === undefined ? null : h("i.base", { vars: { w: share(bar.base) } }),
-      h("i", { vars: { w: share(bar.value), ...(bar.colour ? { c: bar.colour } : {}) } })),
+      h("i", { vars: { w: share(bar.value), ...(bar.colour ? { c: bar.colour } : {}) } }),
+    ),
     h("span.bar-text", { text: bar.text }),
   ];
   const title = bar.title ?? bar.name;
   if (!bar.onclick) return h("div.bar-row", { title }, inside);
-  return h("button.bar-row", {
-    type: "button", title, onclick: bar.onclick,
-    "aria-pressed": bar.pressed === undefined ? null : String(bar.pressed),
-  }, inside);
+  return h(
+    "button.bar-row",
+    {
+      type: "button",
+      title,
+      onclick: bar.onclick,
+      "aria-pressed": bar.pressed === undefined ? null : String(bar.pressed),
+    },
+    inside,
+  );
 }
 
 /**
@@ -37,7 +46,8 @@ export function barList(bars, most = 20, look = "") {
   const list = h(`div.bars${look && `.${look}`}`, null, bars.slice(0, most).map(barRow));
   if (bars.length > most) {
     const more = h("button.plain", {
-      type: "button", text: `Show ${Math.min(200, bars.length - most)} more`,
+      type: "button",
+      text: `Show ${Math.min(200, bars.length - most)} more`,
       onclick: () => {
         more.remove();
         list.append(barList(bars.slice(most, most + 200), 200, look));

@@ -42,31 +42,66 @@ export function chart(what) {
   const low = Math.min(...values);
   const top = Math.max(...values);
   const y = (value) => bottom - (top > low ? (value - low) / (top - low) : 0.5) * high;
-  const line = points.map(([temperature, value], at) => `${at ? "L" : "M"}${x(temperature).toFixed(1)} ${y(value).toFixed(1)}`).join("");
-  const inRange = (temperature) => temperature <= ends[0] * 1.0001 && temperature >= ends[1] * 0.9999;
-  const at = (temperature, name, from = PAD.top) => s(`line.${name}`, { x1: x(temperature), x2: x(temperature), y1: from, y2: bottom });
-  return s("svg", {
-    viewBox: `0 0 ${wide} ${bottom + PAD.bottom}`, width: what.wide, height: what.high, role: "img",
-    "aria-label": `${what.name} against temperature, from ${short(values[0])} to ${short(values[values.length - 1])}`,
-  },
-  s("text.chart-name", { x: PAD.left, y: 12, text: what.name }),
-  what.cursor !== null && inRange(what.cursor) ? s("text.chart-value", {
-    x: wide - PAD.right, y: 12, "text-anchor": "end", text: tiny(valueAt(points, what.cursor)),
-  }) : null,
-  what.transitions.filter(inRange).map((temperature) => at(temperature, "transition")),
-  s("line.axis", { x1: PAD.left, x2: wide - PAD.right, y1: bottom, y2: bottom }),
-  what.stages.filter(inRange).map((temperature) => at(temperature, "tick", bottom - 5)),
-  what.kept !== null && inRange(what.kept) ? [at(what.kept, "kept"),
-    s("path.kept-mark", { d: `M${x(what.kept) - 4} ${PAD.top - 5}h8l-4 6z` })] : null,
-  s("path.curve", { d: line }),
-  points.length === 1 ? s("circle.curve-dot", { cx: x(points[0][0]), cy: y(points[0][1]), r: 3 }) : null,
-  what.cursor !== null && inRange(what.cursor) ? [at(what.cursor, "cursor"),
-    s("circle.cursor-dot", { cx: x(what.cursor), cy: y(valueAt(points, what.cursor)), r: 4 })] : null,
-  s("text.end", { x: PAD.left - 5, y: PAD.top + 8, "text-anchor": "end", text: tiny(top) }),
-  top > low ? s("text.end", { x: PAD.left - 5, y: bottom, "text-anchor": "end", text: tiny(low) }) : null,
-  temperatureTicks(ends, inner).map((temperature) => s("text.end", {
-    x: x(temperature), y: bottom + 13, "text-anchor": "middle", text: short(temperature),
-  })));
+  const line = points
+    .map(
+      ([temperature, value], at) =>
+        `${at ? "L" : "M"}${x(temperature).toFixed(1)} ${y(value).toFixed(1)}`,
+    )
+    .join("");
+  const inRange = (temperature) =>
+    temperature <= ends[0] * 1.0001 && temperature >= ends[1] * 0.9999;
+  const at = (temperature, name, from = PAD.top) =>
+    s(`line.${name}`, { x1: x(temperature), x2: x(temperature), y1: from, y2: bottom });
+  return s(
+    "svg",
+    {
+      viewBox: `0 0 ${wide} ${bottom + PAD.bottom}`,
+      width: what.wide,
+      height: what.high,
+      role: "img",
+      "aria-label": `${what.name} against temperature, from ${short(values[0])} to ${short(values[values.length - 1])}`,
+    },
+    s("text.chart-name", { x: PAD.left, y: 12, text: what.name }),
+    what.cursor !== null && inRange(what.cursor)
+      ? s("text.chart-value", {
+          x: wide - PAD.right,
+          y: 12,
+          "text-anchor": "end",
+          text: tiny(valueAt(points, what.cursor)),
+        })
+      : null,
+    what.transitions.filter(inRange).map((temperature) => at(temperature, "transition")),
+    s("line.axis", { x1: PAD.left, x2: wide - PAD.right, y1: bottom, y2: bottom }),
+    what.stages.filter(inRange).map((temperature) => at(temperature, "tick", bottom - 5)),
+    what.kept !== null && inRange(what.kept)
+      ? [
+          at(what.kept, "kept"),
+          s("path.kept-mark", { d: `M${x(what.kept) - 4} ${PAD.top - 5}h8l-4 6z` }),
+        ]
+      : null,
+    s("path.curve", { d: line }),
+    points.length === 1
+      ? s("circle.curve-dot", { cx: x(points[0][0]), cy: y(points[0][1]), r: 3 })
+      : null,
+    what.cursor !== null && inRange(what.cursor)
+      ? [
+          at(what.cursor, "cursor"),
+          s("circle.cursor-dot", { cx: x(what.cursor), cy: y(valueAt(points, what.cursor)), r: 4 }),
+        ]
+      : null,
+    s("text.end", { x: PAD.left - 5, y: PAD.top + 8, "text-anchor": "end", text: tiny(top) }),
+    top > low
+      ? s("text.end", { x: PAD.left - 5, y: bottom, "text-anchor": "end", text: tiny(low) })
+      : null,
+    temperatureTicks(ends, inner).map((temperature) =>
+      s("text.end", {
+        x: x(temperature),
+        y: bottom + 13,
+        "text-anchor": "middle",
+        text: short(temperature),
+      }),
+    ),
+  );
 }
 
 /** The place along the axis of a pointer over a chart, 0..1. */
@@ -80,7 +115,8 @@ export function placeOf(svg, clientX) {
 function valueAt(points, temperature) {
   let best = points[0];
   for (const point of points) {
-    if (Math.abs(Math.log(point[0] / temperature)) <= Math.abs(Math.log(best[0] / temperature))) best = point;
+    if (Math.abs(Math.log(point[0] / temperature)) <= Math.abs(Math.log(best[0] / temperature)))
+      best = point;
   }
   return best[1];
 }
@@ -91,7 +127,8 @@ function evenTicks(low, high) {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * [1, 2, 5, 10].find((digit) => digit * power >= rough);
   const found = [];
-  for (let at = Math.ceil(low / step); at * step <= high * (1 + 1e-9); at++) found.push(Number((at * step).toPrecision(6)));
+  for (let at = Math.ceil(low / step); at * step <= high * (1 + 1e-9); at++)
+    found.push(Number((at * step).toPrecision(6)));
   return found;
 }
 
@@ -110,7 +147,8 @@ function temperatureTicks(ends, inner) {
   const room = 38 / inner;
   const kept = [];
   for (const value of found.reverse()) {
-    if (!kept.length || along(value, ends) - along(kept[kept.length - 1], ends) > room) kept.push(value);
+    if (!kept.length || along(value, ends) - along(kept[kept.length - 1], ends) > room)
+      kept.push(value);
   }
   return kept;
 }

@@ -14,7 +14,10 @@ const LEFT = 0.02; // what a document's own topics leave to all others together
  */
 export function topicsOfWord(spread, own, topics) {
   const rest = LEFT / Math.max(1, topics.length);
-  const found = spread.map(([k, p]) => [k, (p * ((own.get(k) ?? 0) + rest)) / Math.max(topics[k]?.size ?? 0, 1e-4)]);
+  const found = spread.map(([k, p]) => [
+    k,
+    (p * ((own.get(k) ?? 0) + rest)) / Math.max(topics[k]?.size ?? 0, 1e-4),
+  ]);
   const total = found.reduce((sum, [, p]) => sum + p, 0);
   if (!total) return [];
   return found.map(([k, p]) => [k, p / total]).sort((a, b) => b[1] - a[1]);
@@ -37,7 +40,8 @@ export function pieces(text, wordId, topicsIn) {
     if (!memory.has(w)) memory.set(w, topicsIn(w));
     const topics = memory.get(w);
     if (!topics.length) continue;
-    if (match.index > from) found.push({ text: text.slice(from, match.index), word: -1, topics: [] });
+    if (match.index > from)
+      found.push({ text: text.slice(from, match.index), word: -1, topics: [] });
     found.push({ text: match[0], word: w, topics });
     from = match.index + match[0].length;
   }
@@ -52,14 +56,23 @@ export function pieces(text, wordId, topicsIn) {
  * @returns {HTMLElement}
  */
 export function passage(parts, look) {
-  return h("div.passage", null, parts.map((part) => {
-    if (part.word < 0) return part.text;
-    const [k, p] = part.topics[0];
-    return h("span.w", {
-      text: part.text, "data-word": part.word, "data-topic": k,
-      vars: { c: look.colour(k), a: String(Math.round(p * 100) / 100) },
-      title: part.topics.slice(0, 3).map(([topic, share]) => `${look.name(topic)} ${Math.round(share * 100)} %`).join("\n"),
-      class: `w${part.word === look.chosen ? " same" : ""}${look.asked.has(part.word) ? " asked" : ""}`,
-    });
-  }));
+  return h(
+    "div.passage",
+    null,
+    parts.map((part) => {
+      if (part.word < 0) return part.text;
+      const [k, p] = part.topics[0];
+      return h("span.w", {
+        text: part.text,
+        "data-word": part.word,
+        "data-topic": k,
+        vars: { c: look.colour(k), a: String(Math.round(p * 100) / 100) },
+        title: part.topics
+          .slice(0, 3)
+          .map(([topic, share]) => `${look.name(topic)} ${Math.round(share * 100)} %`)
+          .join("\n"),
+        class: `w${part.word === look.chosen ? " same" : ""}${look.asked.has(part.word) ? " asked" : ""}`,
+      });
+    }),
+  );
 }

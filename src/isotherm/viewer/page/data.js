@@ -136,7 +136,7 @@ export class Explorer {
    */
   carry(k, from, to) {
     if (k < 0 || from === to) return k;
-    const final = from >= this.lastStage ? k : this.stages[from].topics[k]?.finals?.[0] ?? -1;
+    const final = from >= this.lastStage ? k : (this.stages[from].topics[k]?.finals?.[0] ?? -1);
     if (final < 0 || to >= this.lastStage) return final;
     return this.stages[to].topics.findIndex((topic) => topic.finals.includes(final));
   }
@@ -194,7 +194,7 @@ export class Explorer {
 
   /** @param {number} k @returns {number} the node of the tree that is this topic, or -1 */
   nodeOf(k) {
-    return this.tree ? this.topics[k]?.node ?? this.tree.components.indexOf(k) : -1;
+    return this.tree ? (this.topics[k]?.node ?? this.tree.components.indexOf(k)) : -1;
   }
 
   /**

@@ -18,14 +18,20 @@ import { openDocument } from "./actions.js";
 export function createDocumentList(data, store, label, options = {}) {
   let documents = new Uint32Array();
   const list = createList({
-    label, height: options.height ?? 3,
+    label,
+    height: options.height ?? 3,
     row: (at) => [
       h("span.doc-title", { text: data.title(documents[at]) }),
-      h("span.doc-more", null, options.more ? options.more(at) : topicsLine(data, store.state, documents[at])),
+      h(
+        "span.doc-more",
+        null,
+        options.more ? options.more(at) : topicsLine(data, store.state, documents[at]),
+      ),
     ],
     choose: (at) => openDocument(store, documents[at]),
     enter: (at) => store.set({ hover: at < 0 ? -1 : documents[at] }),
-    same: () => (store.state.document < 0 ? -1 : Array.prototype.indexOf.call(documents, store.state.document)),
+    same: () =>
+      store.state.document < 0 ? -1 : Array.prototype.indexOf.call(documents, store.state.document),
   });
   store.on(["document", "dark", "arrived"], () => list.refresh());
   return {
@@ -48,7 +54,16 @@ export function createDocumentList(data, store, label, options = {}) {
  * @returns {HTMLElement[]}
  */
 export function topicsLine(data, state, i, most = 2) {
-  return data.topicsOf(i).slice(0, most).map(([k, p]) => h("span.mini", null,
-    dot(topicColour(data, state, k)), h("span.name", { text: data.topics[k]?.name ?? "" }),
-    Number.isFinite(p) ? h("span.number", { text: percent(p) }) : null));
+  return data
+    .topicsOf(i)
+    .slice(0, most)
+    .map(([k, p]) =>
+      h(
+        "span.mini",
+        null,
+        dot(topicColour(data, state, k)),
+        h("span.name", { text: data.topics[k]?.name ?? "" }),
+        Number.isFinite(p) ? h("span.number", { text: percent(p) }) : null,
+      ),
+    );
 }

@@ -13,7 +13,9 @@ function fill(element, props, children) {
       element[name] = value;
     } else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.flat(Infinity).filter((one) => one !== null && one !== undefined && one !== false));
+  element.append(
+    ...children.flat(Infinity).filter((one) => one !== null && one !== undefined && one !== false),
+  );
   return element;
 }
 
@@ -53,9 +55,13 @@ export function s(tag, props, ...children) {
  * @param {...*} children
  */
 export function put(element, ...children) {
-  const held = element.contains(document.activeElement) && document.activeElement !== element
-    ? nameOf(document.activeElement) : null;
-  element.replaceChildren(...children.flat(Infinity).filter((one) => one !== null && one !== undefined && one !== false));
+  const held =
+    element.contains(document.activeElement) && document.activeElement !== element
+      ? nameOf(document.activeElement)
+      : null;
+  element.replaceChildren(
+    ...children.flat(Infinity).filter((one) => one !== null && one !== undefined && one !== false),
+  );
   if (!held || element.contains(document.activeElement)) return;
   for (const one of element.querySelectorAll("button, input, select, [tabindex]")) {
     if (nameOf(one) === held) {
@@ -108,7 +114,9 @@ const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignif
  * @param {number} value
  */
 export function tiny(value) {
-  return Math.abs(value) >= 1000 ? compact.format(value).replace("-", "−") : short(value).replace("-", "−");
+  return Math.abs(value) >= 1000
+    ? compact.format(value).replace("-", "−")
+    : short(value).replace("-", "−");
 }
 
 /**
@@ -129,8 +137,11 @@ export function percent(value) {
  * @param {object} [props]
  */
 export function iconButton(name, path, props = {}) {
-  return h("button.icon", { type: "button", title: name, "aria-label": name, ...props },
-    icon(path));
+  return h(
+    "button.icon",
+    { type: "button", title: name, "aria-label": name, ...props },
+    icon(path),
+  );
 }
 
 /**
@@ -138,7 +149,11 @@ export function iconButton(name, path, props = {}) {
  * @param {string} path
  */
 export function icon(path) {
-  return s("svg", { viewBox: "0 0 24 24", "aria-hidden": "true", class: "glyph" }, s("path", { d: path }));
+  return s(
+    "svg",
+    { viewBox: "0 0 24 24", "aria-hidden": "true", class: "glyph" },
+    s("path", { d: path }),
+  );
 }
 
 /**
@@ -152,6 +167,18 @@ export function later(fn, delay) {
     clearTimeout(timer);
     timer = setTimeout(() => fn(...args), delay);
   };
+}
+
+/**
+ * Why something could not be had, for the reader.
+ * @param {Error} error
+ * @returns {string}
+ */
+export function reason(error) {
+  // This is how browsers say that nobody answered.
+  if (error instanceof TypeError)
+    return "The server does not answer. Is “isotherm view” still running?";
+  return error.message.charAt(0).toUpperCase() + error.message.slice(1);
 }
 
 /**

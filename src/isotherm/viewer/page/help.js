@@ -27,24 +27,61 @@ let dialog = null;
  */
 export function openHelp(data) {
   if (!dialog) {
-    dialog = h("dialog.help", { "aria-label": "Help", onclick: (event) => event.target === dialog && dialog.close() });
+    dialog = h("dialog.help", {
+      "aria-label": "Help",
+      onclick: (event) => event.target === dialog && dialog.close(),
+    });
     document.body.append(dialog);
   }
   const { nouns, meta } = data;
-  put(dialog,
-    h("div.help-inside", null,
-      h("header", null, h("h2", { text: meta.title }),
-        h("button.plain", { type: "button", text: "Close", onclick: () => dialog.close() })),
+  put(
+    dialog,
+    h(
+      "div.help-inside",
+      null,
+      h(
+        "header",
+        null,
+        h("h2", { text: meta.title }),
+        h("button.plain", { type: "button", text: "Close", onclick: () => dialog.close() }),
+      ),
       h("p", {
-        text: `Every point is one ${nouns.row}; points that lie together are about the same things. `
-          + "Choosing anything, in any place, lights the same "
-          + `${nouns.rows} everywhere: in the map, in the lists, in the tree.`,
+        text:
+          `Every point is one ${nouns.row}; points that lie together are about the same things. ` +
+          "Choosing anything, in any place, lights the same " +
+          `${nouns.rows} everywhere: in the map, in the lists, in the tree.`,
       }),
-      meta.facts.length ? [h("h3", { text: "About this map" }),
-        h("dl.facts", null, meta.facts.map(([name, value]) => h("div", null, h("dt", { text: name }), h("dd", { text: value }))))] : null,
+      meta.facts.length
+        ? [
+            h("h3", { text: "About this map" }),
+            h(
+              "dl.facts",
+              null,
+              meta.facts.map(([name, value]) =>
+                h("div", null, h("dt", { text: name }), h("dd", { text: value })),
+              ),
+            ),
+          ]
+        : null,
       h("h3", { text: "Keys" }),
-      h("dl.keys", null, KEYS.map(([key, text]) => h("div", null,
-        h("dt", null, key.split("  ").map((one) => h("kbd", { text: one }))), h("dd", { text }))))));
+      h(
+        "dl.keys",
+        null,
+        KEYS.map(([key, text]) =>
+          h(
+            "div",
+            null,
+            h(
+              "dt",
+              null,
+              key.split("  ").map((one) => h("kbd", { text: one })),
+            ),
+            h("dd", { text }),
+          ),
+        ),
+      ),
+    ),
+  );
   dialog.showModal();
 }
 

@@ -7,7 +7,9 @@ import { helpIsOpen, openHelp } from "./help.js";
 const THEMES = { auto: "light", light: "dark", dark: "auto" };
 
 function typing(target) {
-  return target.closest?.('input:not([type="checkbox"]):not([type="range"]), textarea, select, [contenteditable]');
+  return target.closest?.(
+    'input:not([type="checkbox"]):not([type="range"]), textarea, select, [contenteditable]',
+  );
 }
 
 /**
@@ -18,7 +20,10 @@ function typing(target) {
  * @param {{tabs: string[]}} layout
  */
 export function createKeys(data, store, map, layout) {
-  const colours = [...(data.topics.length ? ["topic"] : []), ...data.meta.columns.map((_, c) => `column:${c}`)];
+  const colours = [
+    ...(data.topics.length ? ["topic"] : []),
+    ...data.meta.columns.map((_, c) => `column:${c}`),
+  ];
 
   const does = {
     "/": () => {
@@ -36,17 +41,23 @@ export function createKeys(data, store, map, layout) {
     m: () => store.set({ mode: "move" }),
     b: () => store.set({ mode: "box" }),
     l: () => store.set({ mode: "lasso" }),
-    c: () => colours.length && store.set({ colour: colours[(colours.indexOf(store.state.colour) + 1) % colours.length] }),
+    c: () =>
+      colours.length &&
+      store.set({ colour: colours[(colours.indexOf(store.state.colour) + 1) % colours.length] }),
     t: () => store.set({ theme: THEMES[store.state.theme] }),
     " ": () => data.stages.length > 1 && store.set({ playing: !store.state.playing }),
   };
-  layout.tabs.forEach((tab, at) => (does[String(at + 1)] = () => {
-    store.set({ tab });
-    document.getElementById(`tab-${tab}`).focus();
-  }));
+  layout.tabs.forEach(
+    (tab, at) =>
+      (does[String(at + 1)] = () => {
+        store.set({ tab });
+        document.getElementById(`tab-${tab}`).focus();
+      }),
+  );
 
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || helpIsOpen()) return;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || helpIsOpen())
+      return;
     if (event.key === "Escape") {
       if (typing(event.target)) event.target.blur();
       if (document.body.hasAttribute("data-tools")) document.querySelector("#bar .fold").click();

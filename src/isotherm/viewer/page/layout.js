@@ -27,23 +27,39 @@ export function createLayout(data, store) {
   const buttons = {};
   for (const key of Object.keys(names)) {
     bodies[key] = h("div.body", {
-      role: "tabpanel", tabindex: "-1", id: `body-${key}`, "aria-labelledby": `tab-${key}`, hidden: true,
+      role: "tabpanel",
+      tabindex: "-1",
+      id: `body-${key}`,
+      "aria-labelledby": `tab-${key}`,
+      hidden: true,
     });
   }
   for (const key of tabs) {
     buttons[key] = h("button", {
-      type: "button", role: "tab", id: `tab-${key}`, "aria-controls": `body-${key}`,
-      text: names[key], onclick: () => open(key),
+      type: "button",
+      role: "tab",
+      id: `tab-${key}`,
+      "aria-controls": `body-${key}`,
+      text: names[key],
+      onclick: () => open(key),
     });
   }
   const fold = iconButton("Taller or smaller panel", "M6 14l6-6 6 6", {
     class: "icon sheet",
     onclick: () => document.body.toggleAttribute("data-tall"),
   });
-  put(panel, grip(),
-    h("div.tabs", { role: "tablist", "aria-label": "Panels", onkeydown: onKey },
-      tabs.map((key) => buttons[key]), fold),
-    lit, Object.values(bodies));
+  put(
+    panel,
+    grip(),
+    h(
+      "div.tabs",
+      { role: "tablist", "aria-label": "Panels", onkeydown: onKey },
+      tabs.map((key) => buttons[key]),
+      fold,
+    ),
+    lit,
+    Object.values(bodies),
+  );
 
   function open(key) {
     store.set({ tab: key });
@@ -52,8 +68,14 @@ export function createLayout(data, store) {
   function onKey(event) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     const at = tabs.indexOf(store.state.tab);
-    const to = event.key === "Home" ? 0 : event.key === "End" ? tabs.length - 1
-      : step ? (at + step + tabs.length) % tabs.length : -1;
+    const to =
+      event.key === "Home"
+        ? 0
+        : event.key === "End"
+          ? tabs.length - 1
+          : step
+            ? (at + step + tabs.length) % tabs.length
+            : -1;
     if (to < 0) return;
     event.preventDefault();
     open(tabs[to]);
@@ -63,7 +85,9 @@ export function createLayout(data, store) {
   function show() {
     const { tab } = store.state;
     // Who came here by keyboard must not be left on something that is no longer seen.
-    const before = Object.values(bodies).find((body) => !body.hidden && body.contains(document.activeElement));
+    const before = Object.values(bodies).find(
+      (body) => !body.hidden && body.contains(document.activeElement),
+    );
     for (const key of Object.keys(names)) {
       bodies[key].hidden = key !== tab;
       if (!buttons[key]) continue;
@@ -87,7 +111,10 @@ function grip() {
   };
   const now = () => document.getElementById("panel").getBoundingClientRect().width;
   return h("div.grip", {
-    role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": "Width of the panel",
+    role: "separator",
+    tabindex: "0",
+    "aria-orientation": "vertical",
+    "aria-label": "Width of the panel",
     onkeydown: (event) => {
       const step = { ArrowLeft: 24, ArrowRight: -24 }[event.key];
       if (!step) return;
@@ -99,7 +126,11 @@ function grip() {
       edge.setPointerCapture(event.pointerId);
       const move = (to) => wide(innerWidth - to.clientX);
       edge.addEventListener("pointermove", move);
-      edge.addEventListener("lostpointercapture", () => edge.removeEventListener("pointermove", move), { once: true });
+      edge.addEventListener(
+        "lostpointercapture",
+        () => edge.removeEventListener("pointermove", move),
+        { once: true },
+      );
       event.preventDefault();
     },
     ondblclick: () => document.body.style.removeProperty("--side"),

@@ -24,15 +24,29 @@ export function createLegend(element, data, store, map) {
   const title = h("strong");
   const body = h("div.legend-body", { id: "legend-body" });
   const fold = iconButton("Fold the legend", "M6 9l6 6 6-6", {
-    "aria-expanded": "true", "aria-controls": "legend-body", onclick: () => open(body.hidden),
+    "aria-expanded": "true",
+    "aria-controls": "legend-body",
+    onclick: () => open(body.hidden),
   });
-  const all = h("button.plain", { type: "button", text: "All", title: "Draw all of them", onclick: () => store.set({ hidden: new Set() }) });
+  const all = h("button.plain", {
+    type: "button",
+    text: "All",
+    title: "Draw all of them",
+    onclick: () => store.set({ hidden: new Set() }),
+  });
   put(element, h("header", null, title, all, fold), body);
-  const filter = h("input", { type: "search", placeholder: "Find in the legend", "aria-label": "Find in the legend", oninput: () => list() });
+  const filter = h("input", {
+    type: "search",
+    placeholder: "Find in the legend",
+    "aria-label": "Find in the legend",
+    oninput: () => list(),
+  });
   let shown = { colours: [], names: [], counts: [], codes: [] };
   const rows = createList({
-    label: "Colours: Enter draws or hides one, o shows only it", height: 1.75,
-    row: (at) => row(shown.codes[at]), choose: (at) => toggle(shown.codes[at]),
+    label: "Colours: Enter draws or hides one, o shows only it",
+    height: 1.75,
+    row: (at) => row(shown.codes[at]),
+    choose: (at) => toggle(shown.codes[at]),
   });
   rows.element.setAttribute("aria-multiselectable", "true");
   rows.element.addEventListener("dblclick", (event) => {
@@ -56,10 +70,20 @@ export function createLegend(element, data, store, map) {
     const name = missing ? "not known" : shown.names[code] || "(no name)";
     const off = store.state.hidden.has(code);
     return [
-      h(`span.legend-entry${off ? ".off" : ""}`, { title: `${name}: click to ${off ? "draw" : "hide"}, double-click for this alone` },
-        dot(missing ? shown.missing : shown.colours[code]), h("span.name", { text: name }),
-        h("span.number", { text: count(shown.counts[code]) })),
-      h("button.plain.only", { type: "button", tabindex: "-1", text: "only", "aria-label": `Only ${name}`, onclick: () => only(code) }),
+      h(
+        `span.legend-entry${off ? ".off" : ""}`,
+        { title: `${name}: click to ${off ? "draw" : "hide"}, double-click for this alone` },
+        dot(missing ? shown.missing : shown.colours[code]),
+        h("span.name", { text: name }),
+        h("span.number", { text: count(shown.counts[code]) }),
+      ),
+      h("button.plain.only", {
+        type: "button",
+        tabindex: "-1",
+        text: "only",
+        "aria-label": `Only ${name}`,
+        onclick: () => only(code),
+      }),
     ];
   }
 
@@ -93,19 +117,47 @@ export function createLegend(element, data, store, map) {
 
   function categories(found) {
     const { state } = store;
-    const codes = found.column ? data.points.array(`column${state.colour.slice(7)}`) : data.codesAt(state.stage);
+    const codes = found.column
+      ? data.points.array(`column${state.colour.slice(7)}`)
+      : data.codesAt(state.stage);
     shown = { ...found, counts: tally(codes ?? data.codes, found.colours.length), codes: [] };
-    put(body, found.names.length > SEARCH_FROM ? filter : null, none, h("div.legend-rows", null, rows.element));
+    put(
+      body,
+      found.names.length > SEARCH_FROM ? filter : null,
+      none,
+      h("div.legend-rows", null, rows.element),
+    );
     list();
   }
 
   function gradient({ colours, column, missing }) {
-    const stops = Array.from({ length: 9 }, (_, at) => colours[Math.round((at / 8) * (colours.length - 1))]);
-    put(body,
-      h("div.gradient", { vars: { ramp: `linear-gradient(to right, ${stops.join(", ")})` }, "aria-hidden": "true" }),
-      h("div.gradient-ends", null, h("span", { text: plain(column.low) }),
-        h("span", { text: plain((column.low + column.high) / 2) }), h("span", { text: plain(column.high) })),
-      column.missing ? h("p.legend-entry", null, dot(missing), h("span.name", { text: "not known" }), h("span.number", { text: count(column.missing) })) : null);
+    const stops = Array.from(
+      { length: 9 },
+      (_, at) => colours[Math.round((at / 8) * (colours.length - 1))],
+    );
+    put(
+      body,
+      h("div.gradient", {
+        vars: { ramp: `linear-gradient(to right, ${stops.join(", ")})` },
+        "aria-hidden": "true",
+      }),
+      h(
+        "div.gradient-ends",
+        null,
+        h("span", { text: plain(column.low) }),
+        h("span", { text: plain((column.low + column.high) / 2) }),
+        h("span", { text: plain(column.high) }),
+      ),
+      column.missing
+        ? h(
+            "p.legend-entry",
+            null,
+            dot(missing),
+            h("span.name", { text: "not known" }),
+            h("span.number", { text: count(column.missing) }),
+          )
+        : null,
+    );
   }
 
   function draw() {
@@ -131,7 +183,8 @@ export function createLegend(element, data, store, map) {
   // The map centres what it shows in the room that the legend leaves.
   new ResizeObserver(() => {
     const stage = element.parentElement.clientWidth;
-    const covered = element.hidden || body.hidden || stage < 700 ? 0 : element.offsetWidth + element.offsetLeft;
+    const covered =
+      element.hidden || body.hidden || stage < 700 ? 0 : element.offsetWidth + element.offsetLeft;
     map.setInset?.({ left: covered, top: 0, right: 0, bottom: 0 });
   }).observe(element);
 }

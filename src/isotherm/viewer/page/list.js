@@ -18,9 +18,15 @@ let numbers = 0;
 export function createList(options) {
   const id = `list-${++numbers}`;
   const element = h("div.list", {
-    role: "listbox", tabindex: "0", "aria-label": options.label, id,
+    role: "listbox",
+    tabindex: "0",
+    "aria-label": options.label,
+    id,
     vars: { row: `${options.height}rem` },
-    onkeydown, onclick, onpointermove, onpointerleave: () => options.enter?.(-1),
+    onkeydown,
+    onclick,
+    onpointermove,
+    onpointerleave: () => options.enter?.(-1),
     onblur: () => options.enter?.(-1),
   });
   let length = 0;
@@ -66,11 +72,20 @@ export function createList(options) {
     const open = options.same?.() ?? -1;
     const rows = [];
     for (let at = from; at <= to; at++) {
-      const row = h("div.list-row", {
-        role: "option", id: `${id}-${at}`, "data-at": at, "aria-posinset": at + 1,
-        "aria-setsize": length, "aria-selected": String(at === open),
-        vars: { at: String(at) }, class: `list-row${at === active ? " active" : ""}`,
-      }, options.row(at));
+      const row = h(
+        "div.list-row",
+        {
+          role: "option",
+          id: `${id}-${at}`,
+          "data-at": at,
+          "aria-posinset": at + 1,
+          "aria-setsize": length,
+          "aria-selected": String(at === open),
+          vars: { at: String(at) },
+          class: `list-row${at === active ? " active" : ""}`,
+        },
+        options.row(at),
+      );
       rows.push(row);
     }
     put(element, rows);
@@ -106,8 +121,12 @@ export function createList(options) {
 
   function onkeydown(event) {
     const to = {
-      ArrowDown: active + 1, ArrowUp: active - 1, PageDown: active + 10, PageUp: active - 10,
-      Home: 0, End: length - 1,
+      ArrowDown: active + 1,
+      ArrowUp: active - 1,
+      PageDown: active + 10,
+      PageUp: active - 10,
+      Home: 0,
+      End: length - 1,
     }[event.key];
     if (to !== undefined && length) {
       event.preventDefault();

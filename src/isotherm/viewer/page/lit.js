@@ -56,7 +56,10 @@ function light(data, state, by, codes) {
  */
 export function litList(data, state) {
   if (state.matches) return state.matches.documents;
-  if (litBy(state) === "topic") return data.codesAt(state.stage) ? data.documentsOfTopic(state.topic, state.stage) : new Uint32Array();
+  if (litBy(state) === "topic")
+    return data.codesAt(state.stage)
+      ? data.documentsOfTopic(state.topic, state.stage)
+      : new Uint32Array();
   const { mask, count } = litMask(data, state);
   const list = new Uint32Array(count);
   let at = 0;

@@ -26,8 +26,10 @@ export function transitionsOf(data, cooling) {
       if (Number.isFinite(temperature) && data.children[node].length) found.add(temperature);
     });
   } else {
-    const grown = cooling.trace.filter((record, at) =>
-      at && Math.round(record.n_effective) > Math.round(cooling.trace[at - 1].n_effective));
+    const grown = cooling.trace.filter(
+      (record, at) =>
+        at && Math.round(record.n_effective) > Math.round(cooling.trace[at - 1].n_effective),
+    );
     if (grown.length <= MOST_JUMPS) grown.forEach((record) => found.add(record.temperature));
   }
   return [...found].sort((a, b) => b - a).slice(0, 40);
@@ -49,29 +51,52 @@ export function createPath(element, data, store) {
   const charts = h("div.charts", { id: "charts" }, row, under);
   const said = h("output.path-said", { for: "temperature" });
   const slider = h("input", {
-    type: "range", id: "temperature", min: "0", max: String(data.lastStage), step: "1",
-    "aria-label": "Temperature, from hot to cold", oninput: () => {
+    type: "range",
+    id: "temperature",
+    min: "0",
+    max: String(data.lastStage),
+    step: "1",
+    "aria-label": "Temperature, from hot to cold",
+    oninput: () => {
       store.set({ playing: false });
       showStage(store, data, Number(slider.value));
     },
   });
-  const play = iconButton("Run the path (Space)", PLAY, { onclick: () => store.set({ playing: !store.state.playing }) });
-  const fold = iconButton("Fold or unfold the charts", "M6 9l6 6 6-6", {
-    "aria-expanded": "true", "aria-controls": "charts", onclick: () => open(charts.hidden),
+  const play = iconButton("Run the path (Space)", PLAY, {
+    onclick: () => store.set({ playing: !store.state.playing }),
   });
-  const names = coolings.map((cooling, at) => h("button", {
-    type: "button", text: capital(cooling.name === "topics" ? data.nouns.components : cooling.name),
-    onclick: () => {
-      shown = at;
-      draw();
-    },
-  }));
-  put(element,
-    h("header", null, h("h2", { text: "Annealing" }),
-      names.length > 1 ? h("div.group.switch", { role: "group", "aria-label": "Which cooling" }, names) : null,
-      data.stages.length > 1 ? [play, h("span.quiet", { text: "hot" }), slider, h("span.quiet", { text: "cold" })] : h("span.grow"),
-      said, fold),
-    charts);
+  const fold = iconButton("Fold or unfold the charts", "M6 9l6 6 6-6", {
+    "aria-expanded": "true",
+    "aria-controls": "charts",
+    onclick: () => open(charts.hidden),
+  });
+  const names = coolings.map((cooling, at) =>
+    h("button", {
+      type: "button",
+      text: capital(cooling.name === "topics" ? data.nouns.components : cooling.name),
+      onclick: () => {
+        shown = at;
+        draw();
+      },
+    }),
+  );
+  put(
+    element,
+    h(
+      "header",
+      null,
+      h("h2", { text: "Annealing" }),
+      names.length > 1
+        ? h("div.group.switch", { role: "group", "aria-label": "Which cooling" }, names)
+        : null,
+      data.stages.length > 1
+        ? [play, h("span.quiet", { text: "hot" }), slider, h("span.quiet", { text: "cold" })]
+        : h("span.grow"),
+      said,
+      fold,
+    ),
+    charts,
+  );
 
   function open(yes) {
     charts.hidden = !yes;
@@ -84,11 +109,18 @@ export function createPath(element, data, store) {
     const heldout = cooling.name === "topics" ? "Held-out perplexity" : "Held-out score";
     return [
       [heldout, (record) => record.heldout],
-      [`Effective ${cooling.parts === "components" ? data.nouns.components : cooling.parts}`, (record) => record.n_effective],
+      [
+        `Effective ${cooling.parts === "components" ? data.nouns.components : cooling.parts}`,
+        (record) => record.n_effective,
+      ],
       ["Free energy", (record) => record.free_energy],
-    ].map(([name, value]) => [name, cooling.trace
-      .map((record) => [record.temperature, value(record)])
-      .filter(([temperature, one]) => temperature > 0 && Number.isFinite(one))])
+    ]
+      .map(([name, value]) => [
+        name,
+        cooling.trace
+          .map((record) => [record.temperature, value(record)])
+          .filter(([temperature, one]) => temperature > 0 && Number.isFinite(one)),
+      ])
       .filter(([, points]) => points.length);
   }
 
@@ -102,31 +134,45 @@ export function createPath(element, data, store) {
     const style = getComputedStyle(row);
     const gap = parseFloat(style.columnGap) || 0;
     const inside = row.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
-    const wide = Math.floor(Math.max(200, (inside - gap * (all.length - 1)) / Math.max(1, all.length)));
+    const wide = Math.floor(
+      Math.max(200, (inside - gap * (all.length - 1)) / Math.max(1, all.length)),
+    );
     const zoom = parseFloat(getComputedStyle(document.documentElement).fontSize) / 15.5;
     const high = Math.round(Math.max(108 * zoom, Math.min(0.16 * innerHeight, 190 * zoom)));
     const ofTopics = cooling.name === "topics";
     const stage = data.stages[store.state.stage];
-    put(row, all.map(([name, points]) => {
-      const svg = chart({
-        name, points, ends, wide, high, zoom, transitions: transitionsOf(data, cooling),
-        stages: ofTopics ? data.stages.map((one) => one.temperature) : [],
-        kept: Number.isFinite(cooling.temperature) ? cooling.temperature : null,
-        cursor: ofTopics && stage ? stage.temperature : null,
-      });
-      if (ofTopics && data.stages.length > 1) drag(svg, ends);
-      return svg;
-    }));
+    put(
+      row,
+      all.map(([name, points]) => {
+        const svg = chart({
+          name,
+          points,
+          ends,
+          wide,
+          high,
+          zoom,
+          transitions: transitionsOf(data, cooling),
+          stages: ofTopics ? data.stages.map((one) => one.temperature) : [],
+          kept: Number.isFinite(cooling.temperature) ? cooling.temperature : null,
+          cursor: ofTopics && stage ? stage.temperature : null,
+        });
+        if (ofTopics && data.stages.length > 1) drag(svg, ends);
+        return svg;
+      }),
+    );
     put(under, key(cooling));
   }
 
   function key(cooling) {
     const entry = (name, text) => h("span.key", null, h(`i.${name}`), text);
-    return h("p.charts-key", null,
+    return h(
+      "p.charts-key",
+      null,
       transitionsOf(data, cooling).length ? entry("transition", "transition") : null,
       Number.isFinite(cooling.temperature) ? entry("kept", "kept model") : null,
       data.stages.length > 1 && cooling.name === "topics" ? entry("tick", "kept on the way") : null,
-      h("span", { text: "temperature →" }));
+      h("span", { text: "temperature →" }),
+    );
   }
 
   /** Pointing at a chart goes to the stage whose temperature is nearest. */
@@ -136,7 +182,11 @@ export function createPath(element, data, store) {
       const place = placeOf(svg, event.clientX);
       let best = 0;
       data.stages.forEach((one, at) => {
-        if (Math.abs(along(one.temperature, ends) - place) < Math.abs(along(data.stages[best].temperature, ends) - place)) best = at;
+        if (
+          Math.abs(along(one.temperature, ends) - place) <
+          Math.abs(along(data.stages[best].temperature, ends) - place)
+        )
+          best = at;
       });
       showStage(store, data, best);
     };
@@ -158,7 +208,10 @@ export function createPath(element, data, store) {
     const stage = data.stages[store.state.stage];
     if (!stage) {
       const cooling = coolings[shown];
-      said.textContent = cooling && Number.isFinite(cooling.temperature) ? `kept at T ${short(cooling.temperature)}` : "";
+      said.textContent =
+        cooling && Number.isFinite(cooling.temperature)
+          ? `kept at T ${short(cooling.temperature)}`
+          : "";
       return;
     }
     const n = stage.n_topics ?? stage.topics.length;
@@ -184,7 +237,10 @@ export function createPath(element, data, store) {
   }
 
   store.on("playing", run);
-  store.on("stage", () => { say(); draw(); });
+  store.on("stage", () => {
+    say();
+    draw();
+  });
   store.on("dark", draw);
   new ResizeObserver(() => requestAnimationFrame(draw)).observe(element);
   say();

@@ -28,15 +28,24 @@ export function createLit(element, data, store, map) {
   const told = h("p.lit-told");
   const inside = h("div.lit-inside", { id: "lit-inside" });
   const more = h("button.plain", {
-    type: "button", text: "What is in it", "aria-expanded": "false", "aria-controls": "lit-inside",
+    type: "button",
+    text: "What is in it",
+    "aria-expanded": "false",
+    "aria-controls": "lit-inside",
     onclick: () => open(inside.hidden),
   });
-  const bar = h("div.lit-bar", null, h("div.lit-what", null, told, more),
-    iconButton("Zoom to it (f)", ICONS.zoom, { onclick: () => map.zoomTo(litList(data, store.state)) }),
+  const bar = h(
+    "div.lit-bar",
+    null,
+    h("div.lit-what", null, told, more),
+    iconButton("Zoom to it (f)", ICONS.zoom, {
+      onclick: () => map.zoomTo(litList(data, store.state)),
+    }),
     iconButton("Save the list as CSV", ICONS.save, { onclick: save }),
     iconButton("Let go (Esc)", ICONS.clear, {
-      onclick: () => store.set({ matches: null, selected: null, node: -1, topic: -1 }),
-    }));
+      onclick: () => store.set({ matches: null, query: "", selected: null, node: -1, topic: -1 }),
+    }),
+  );
   const documents = createDocumentList(data, store, `Selected ${nouns.rows}`);
   const word = h("div.word-place");
   put(element, bar, inside, word);
@@ -45,7 +54,8 @@ export function createLit(element, data, store, map) {
   function why() {
     const { state } = store;
     const by = litBy(state);
-    if (by === "matches") return state.matches.hits.length < MOST ? "found" : "found, the best of them";
+    if (by === "matches")
+      return state.matches.hits.length < MOST ? "found" : "found, the best of them";
     if (by === "selected") return "selected in the map";
     if (by === "node") return `below ${nodeName(data, state.node)}`;
     return `of “${data.topicsAt(state.stage)[state.topic]?.name ?? ""}”`;
@@ -62,7 +72,13 @@ export function createLit(element, data, store, map) {
     const lines = [`number,title${data.topics.length ? `,${nouns.component}` : ""}`];
     for (const i of list) {
       const topic = data.topicOf(i);
-      lines.push([i + 1, field(data.title(i)), ...(topic >= 0 ? [field(data.topics[topic]?.name ?? "")] : [])].join(","));
+      lines.push(
+        [
+          i + 1,
+          field(data.title(i)),
+          ...(topic >= 0 ? [field(data.topics[topic]?.name ?? "")] : []),
+        ].join(","),
+      );
     }
     download(`${nouns.rows}.csv`, lines.join("\r\n") + "\r\n", "text/csv");
   }
@@ -75,17 +91,34 @@ export function createLit(element, data, store, map) {
     const parts = [];
     if (codes && topics.length) {
       const mixture = shares(codes, topics.length, list);
-      parts.push(h("h3", { text: `Strongest ${nouns.components}` }), bars(mixture.map((one) => ({
-        ...one, name: topics[one.code].name, colour: topicColour(data, state, one.code, state.stage),
-        onclick: () => chooseTopic(store, one.code),
-      }))));
+      parts.push(
+        h("h3", { text: `Strongest ${nouns.components}` }),
+        bars(
+          mixture.map((one) => ({
+            ...one,
+            name: topics[one.code].name,
+            colour: topicColour(data, state, one.code, state.stage),
+            onclick: () => chooseTopic(store, one.code),
+          })),
+        ),
+      );
       const telling = tellingWords(topics, mixture, 12);
       if (telling.length) {
-        parts.push(h("h3", { text: `${nouns.columns} that stand out` }),
-          h("p.words", null, telling.map(({ word: text, ratio }) => h("button.plain.word", {
-            type: "button", text, title: `${ratio.toFixed(1)} times as frequent as in the whole collection`,
-            onclick: () => chooseWord(store, data.wordId(text)),
-          }))));
+        parts.push(
+          h("h3", { text: `${nouns.columns} that stand out` }),
+          h(
+            "p.words",
+            null,
+            telling.map(({ word: text, ratio }) =>
+              h("button.plain.word", {
+                type: "button",
+                text,
+                title: `${ratio.toFixed(1)} times as frequent as in the whole collection`,
+                onclick: () => chooseWord(store, data.wordId(text)),
+              }),
+            ),
+          ),
+        );
       }
     }
     const c = data.firstLabels;
@@ -93,8 +126,10 @@ export function createLit(element, data, store, map) {
       const column = data.meta.columns[c];
       const mixture = shares(data.points.array(`column${c}`), column.categories.length, list);
       if (mixture.length) {
-        parts.push(h("h3", { text: column.name }),
-          bars(mixture.map((one) => ({ ...one, name: column.categories[one.code] }))));
+        parts.push(
+          h("h3", { text: column.name }),
+          bars(mixture.map((one) => ({ ...one, name: column.categories[one.code] }))),
+        );
       }
     }
     if (litBy(state) === "selected") parts.push(h("h3", { text: nouns.rows }), documents.element);
@@ -104,10 +139,17 @@ export function createLit(element, data, store, map) {
 
   function bars(mixture) {
     const most = Math.max(...mixture.map((one) => Math.max(one.share, one.base)));
-    return barList(mixture.map((one) => ({
-      ...one, value: one.share, most, text: percent(one.share),
-      title: `${one.name}: ${count(one.count)} (${percent(one.share)}; in the whole collection ${percent(one.base)})`,
-    })), 5, "wide");
+    return barList(
+      mixture.map((one) => ({
+        ...one,
+        value: one.share,
+        most,
+        text: percent(one.share),
+        title: `${one.name}: ${count(one.count)} (${percent(one.share)}; in the whole collection ${percent(one.base)})`,
+      })),
+      5,
+      "wide",
+    );
   }
 
   let before = null;

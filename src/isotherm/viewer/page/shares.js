@@ -29,7 +29,9 @@ export function shares(codes, size, documents) {
   for (let code = 0; code < size; code++) {
     if (!here[code]) continue;
     found.push({
-      code, count: here[code], share: here[code] / documents.length,
+      code,
+      count: here[code],
+      share: here[code] / documents.length,
       base: everywhere[code] / codes.length,
     });
   }
@@ -47,7 +49,8 @@ export function shares(codes, size, documents) {
 export function tellingWords(topics, mixture, most) {
   const here = new Map();
   for (const { code, share } of mixture) {
-    for (const [word, p] of topics[code]?.words ?? []) here.set(word, (here.get(word) ?? 0) + share * p);
+    for (const [word, p] of topics[code]?.words ?? [])
+      here.set(word, (here.get(word) ?? 0) + share * p);
   }
   const everywhere = new Map();
   for (const topic of topics) {

@@ -9,8 +9,12 @@ function table(data, dark, stage) {
   if (memory.data !== data || memory.dark !== dark) memory = { data, dark, tables: new Map() };
   if (!memory.tables.has(stage)) {
     const theme = dark ? "dark" : "light";
-    const colours = stage >= data.lastStage ? topicColours(data, theme) : stageColours(data, stage, theme);
-    memory.tables.set(stage, Array.from(colours, (colour) => css(colour)));
+    const colours =
+      stage >= data.lastStage ? topicColours(data, theme) : stageColours(data, stage, theme);
+    memory.tables.set(
+      stage,
+      Array.from(colours, (colour) => css(colour)),
+    );
   }
   return memory.tables.get(stage);
 }
@@ -35,7 +39,11 @@ export function topicColour(data, state, k, stage = data.lastStage) {
  */
 export function presentColouring(data, state) {
   const found = colouring(data, state, state.dark ? "dark" : "light");
-  return { ...found, colours: Array.from(found.colours, (one) => css(one)), missing: css(found.missing) };
+  return {
+    ...found,
+    colours: Array.from(found.colours, (one) => css(one)),
+    missing: css(found.missing),
+  };
 }
 
 /** @param {string} colour @returns {HTMLElement} a dot of that colour */
@@ -51,6 +59,11 @@ export function dot(colour) {
  * @param {string} [share]
  */
 export function topicChip(colour, name, onclick, share) {
-  return h("button.chip", { type: "button", onclick }, dot(colour), h("span.name", { text: name }),
-    share ? h("span.share", { text: share }) : null);
+  return h(
+    "button.chip",
+    { type: "button", onclick },
+    dot(colour),
+    h("span.name", { text: name }),
+    share ? h("span.share", { text: share }) : null,
+  );
 }

@@ -16,20 +16,28 @@ const SNIPPET = 180;
 export function createTooltip(element, data, store, map, source) {
   const snippets = new Map();
 
-  const fetchSnippet = later(async (i) => {
-    if (snippets.has(i) || i !== store.state.hover) return;
-    const found = await source.document(i).catch(() => null);
-    if (snippets.size > 500) snippets.clear();
-    snippets.set(i, (found?.text ?? "").replace(/\s+/g, " ").trim().slice(0, SNIPPET));
-    if (i === store.state.hover) draw();
-  }, data.meta.live ? 120 : 0);
+  const fetchSnippet = later(
+    async (i) => {
+      if (snippets.has(i) || i !== store.state.hover) return;
+      const found = await source.document(i).catch(() => null);
+      if (snippets.size > 500) snippets.clear();
+      snippets.set(i, (found?.text ?? "").replace(/\s+/g, " ").trim().slice(0, SNIPPET));
+      if (i === store.state.hover) draw();
+    },
+    data.meta.live ? 120 : 0,
+  );
 
   function column(i) {
     const { colour } = store.state;
     if (!colour.startsWith("column:")) return null;
     const c = Number(colour.slice(7));
     const value = data.value(c, i);
-    return h("p.tip-field", null, h("span", { text: `${data.meta.columns[c].name}: ` }), h("b", { text: value || "not known" }));
+    return h(
+      "p.tip-field",
+      null,
+      h("span", { text: `${data.meta.columns[c].name}: ` }),
+      h("b", { text: value || "not known" }),
+    );
   }
 
   function draw() {
@@ -41,9 +49,17 @@ export function createTooltip(element, data, store, map, source) {
     const title = data.title(i);
     let snippet = snippets.get(i) ?? "";
     if (snippet.startsWith(title)) snippet = snippet.slice(title.length).trim();
-    put(element, h("strong", { text: title }), column(i),
+    put(
+      element,
+      h("strong", { text: title }),
+      column(i),
       h("p.tip-topics", null, topicsLine(data, store.state, i, 3)),
-      snippet ? h("p.tip-text", { text: snippet.length >= SNIPPET - title.length - 1 ? `${snippet} …` : snippet }) : null);
+      snippet
+        ? h("p.tip-text", {
+            text: snippet.length >= SNIPPET - title.length - 1 ? `${snippet} …` : snippet,
+          })
+        : null,
+    );
     place(i);
     if (!snippets.has(i)) fetchSnippet(i);
   }

@@ -1,6 +1,7 @@
 // One topic: its words by probability and lift, its kin, its labels, its documents.
 
 import { h, put, percent, short, count } from "./dom.js";
+import { byRelevance, wordsOf } from "./relevance.js";
 import { barList } from "./bars.js";
 import { createDocumentList } from "./doclist.js";
 import { shares } from "./shares.js";
@@ -9,41 +10,6 @@ import { chooseTopic, chooseFinalTopic, chooseNode, chooseWord } from "./actions
 import { capital } from "./layout.js";
 
 const MOST_WORDS = 20;
-
-/**
- * Words of a topic with probability and lift, as far as both are known.
- * @param {import("./data.js").Explorer} data
- * @param {object} topic
- * @returns {{word: string, p: number, lift: number}[]}
- */
-export function wordsOf(data, topic) {
-  const totals = data.parts.words?.array("totals");
-  const all = totals ? data.tokens ?? (data.tokens = totals.reduce((sum, n) => sum + n, 0)) : 0;
-  const found = new Map();
-  const lifts = new Map(topic.lift ?? []);
-  const base = (word) => {
-    const w = all ? data.wordId(word) : -1;
-    return w < 0 ? NaN : totals[w] / all;
-  };
-  for (const [word, p] of topic.words) found.set(word, { word, p, lift: lifts.get(word) ?? p / base(word) });
-  for (const [word, lift] of topic.lift ?? []) {
-    if (!found.has(word)) found.set(word, { word, p: lift * base(word), lift });
-  }
-  return [...found.values()];
-}
-
-/**
- * Words ordered by relevance, l log p + (1 - l) log lift; what is not known comes last.
- * @param {{word: string, p: number, lift: number}[]} words
- * @param {number} l 1: by probability, 0: by lift
- */
-export function byRelevance(words, l) {
-  const score = ({ p, lift }) => {
-    const value = (l > 0 ? l * Math.log(p) : 0) + (l < 1 ? (1 - l) * Math.log(lift) : 0);
-    return Number.isNaN(value) ? -Infinity : value;
-  };
-  return [...words].sort((a, b) => score(b) - score(a));
-}
 
 /**
  * The detail of the topic that the state has open.
@@ -57,22 +23,39 @@ export function createTopic(element, data, store) {
   let relevance = 1;
   const words = h("div");
   const slider = h("input", {
-    type: "range", min: "0", max: "1", step: "0.05", value: "1", id: "relevance",
+    type: "range",
+    min: "0",
+    max: "1",
+    step: "0.05",
+    value: "1",
+    id: "relevance",
     oninput: () => {
       relevance = Number(slider.value);
       drawWords();
     },
   });
-  const order = h("div.relevance", null,
-    h("label", { for: "relevance", text: "frequent" }), slider, h("span", { text: "its own" }));
-  const documents = createDocumentList(data, store, `${capital(nouns.rows)} of this ${nouns.component}`);
+  const order = h(
+    "div.relevance",
+    null,
+    h("label", { for: "relevance", text: "frequent" }),
+    slider,
+    h("span", { text: "its own" }),
+  );
+  const documents = createDocumentList(
+    data,
+    store,
+    `${capital(nouns.rows)} of this ${nouns.component}`,
+  );
   const head = h("div");
   const kin = h("div");
   const titles = h("h3");
-  put(element, head,
-    h("section", null, h("h3", { text: capital(nouns.columns) }),
-      order, words),
-    kin, h("section", null, titles, documents.element));
+  put(
+    element,
+    head,
+    h("section", null, h("h3", { text: capital(nouns.columns) }), order, words),
+    kin,
+    h("section", null, titles, documents.element),
+  );
   slider.setAttribute("aria-label", `Order of ${nouns.columns}: 1 by probability, 0 by lift`);
   slider.dir = "rtl"; // the left end is probability, where one starts to read
 
@@ -80,19 +63,49 @@ export function createTopic(element, data, store) {
 
   function drawHead(one, colour) {
     const { state } = store;
-    const here = data.codesAt(state.stage) ? data.documentsOfTopic(state.topic, state.stage).length : null;
+    const here = data.codesAt(state.stage)
+      ? data.documentsOfTopic(state.topic, state.stage).length
+      : null;
     const node = state.stage >= data.lastStage ? data.nodeOf(state.topic) : -1;
-    put(head, h("header.topic-title", null,
-      h("div.tool-row", null,
-        h("button.plain", { type: "button", text: `← All ${nouns.components}`, onclick: () => chooseTopic(store, -1) }),
-        h("span.grow"),
-        node >= 0 ? h("button.plain", { type: "button", text: "In the tree", onclick: () => { chooseNode(store, node); store.set({ tab: "tree" }); } }) : null),
-      h("h2", null, dot(colour), h("span", { text: one.name })),
-      h("p.quiet", { text: [
-        `${percent(one.size)} of all ${nouns.columns}`,
-        here === null ? null : `strongest in ${count(here)} ${here === 1 ? nouns.row : nouns.rows}`,
-        Number.isFinite(one.coherence) ? `coherence ${short(one.coherence)}` : null,
-      ].filter(Boolean).join(" · ") })));
+    put(
+      head,
+      h(
+        "header.topic-title",
+        null,
+        h(
+          "div.tool-row",
+          null,
+          h("button.plain", {
+            type: "button",
+            text: `← All ${nouns.components}`,
+            onclick: () => chooseTopic(store, -1),
+          }),
+          h("span.grow"),
+          node >= 0
+            ? h("button.plain", {
+                type: "button",
+                text: "In the tree",
+                onclick: () => {
+                  chooseNode(store, node);
+                  store.set({ tab: "tree" });
+                },
+              })
+            : null,
+        ),
+        h("h2", null, dot(colour), h("span", { text: one.name })),
+        h("p.quiet", {
+          text: [
+            `${percent(one.size)} of all ${nouns.columns}`,
+            here === null
+              ? null
+              : `strongest in ${count(here)} ${here === 1 ? nouns.row : nouns.rows}`,
+            Number.isFinite(one.coherence) ? `coherence ${short(one.coherence)}` : null,
+          ]
+            .filter(Boolean)
+            .join(" · "),
+        }),
+      ),
+    );
   }
 
   function drawWords() {
@@ -106,16 +119,27 @@ export function createTopic(element, data, store) {
     const byLift = relevance < 0.5;
     const value = (word) => (byLift ? word.lift : word.p) || 0;
     const most = Math.max(...found.map(value), 1e-12);
-    put(words, barList(found.map((word) => {
-      const w = data.wordId(word.word);
-      return {
-        name: word.word, value: value(word), most, colour, pressed: w >= 0 && w === state.word,
-        text: byLift ? `× ${short(word.lift)}` : Number.isFinite(word.p) ? percent(word.p) : "",
-        title: Number.isFinite(word.p)
-          ? `${word.word}: ${percent(word.p)} of the ${nouns.component}, ${short(word.lift)} times as frequent as overall` : word.word,
-        onclick: w >= 0 ? () => chooseWord(store, w) : undefined,
-      };
-    }), MOST_WORDS));
+    put(
+      words,
+      barList(
+        found.map((word) => {
+          const w = data.wordId(word.word);
+          return {
+            name: word.word,
+            value: value(word),
+            most,
+            colour,
+            pressed: w >= 0 && w === state.word,
+            text: byLift ? `× ${short(word.lift)}` : Number.isFinite(word.p) ? percent(word.p) : "",
+            title: Number.isFinite(word.p)
+              ? `${word.word}: ${percent(word.p)} of the ${nouns.component}, ${short(word.lift)} times as frequent as overall`
+              : word.word,
+            onclick: w >= 0 ? () => chooseWord(store, w) : undefined,
+          };
+        }),
+        MOST_WORDS,
+      ),
+    );
   }
 
   function drawKin(one) {
@@ -123,12 +147,37 @@ export function createTopic(element, data, store) {
     const parts = [];
     const similar = (one.similar ?? []).filter(([k]) => data.topics[k]);
     if (similar.length) {
-      parts.push(h("h3", { text: `Similar ${nouns.components}` }), h("div.chips", null, similar.map(([k, value]) =>
-        topicChip(topicColour(data, state, k), data.topics[k].name, () => chooseTopic(store, k), short(value)))));
+      parts.push(
+        h("h3", { text: `Similar ${nouns.components}` }),
+        h(
+          "div.chips",
+          null,
+          similar.map(([k, value]) =>
+            topicChip(
+              topicColour(data, state, k),
+              data.topics[k].name,
+              () => chooseTopic(store, k),
+              short(value),
+            ),
+          ),
+        ),
+      );
     }
     if (state.stage < data.lastStage && one.finals?.length) {
-      parts.push(h("h3", { text: `What came of it (${one.finals.length})` }), h("div.chips", null, one.finals.slice(0, 40).map((k) =>
-        topicChip(topicColour(data, state, k), data.topics[k]?.name ?? "", () => chooseFinalTopic(store, data, k)))));
+      parts.push(
+        h("h3", { text: `What came of it (${one.finals.length})` }),
+        h(
+          "div.chips",
+          null,
+          one.finals
+            .slice(0, 40)
+            .map((k) =>
+              topicChip(topicColour(data, state, k), data.topics[k]?.name ?? "", () =>
+                chooseFinalTopic(store, data, k),
+              ),
+            ),
+        ),
+      );
     }
     parts.push(...labels());
     put(kin, h("section", null, parts));
@@ -139,13 +188,27 @@ export function createTopic(element, data, store) {
     const c = data.firstLabels;
     if (c < 0 || !data.codesAt(state.stage)) return [];
     const column = data.meta.columns[c];
-    const mixture = shares(data.points.array(`column${c}`), column.categories.length, data.documentsOfTopic(state.topic, state.stage));
+    const mixture = shares(
+      data.points.array(`column${c}`),
+      column.categories.length,
+      data.documentsOfTopic(state.topic, state.stage),
+    );
     if (!mixture.length) return [];
     const most = Math.max(...mixture.map((label) => Math.max(label.share, label.base)));
-    return [h("h3", { text: column.name }), barList(mixture.map((label) => ({
-      name: column.categories[label.code], value: label.share, base: label.base, most, text: percent(label.share),
-      title: `${column.categories[label.code]}: ${count(label.count)} here; ${percent(label.base)} of all ${nouns.rows}`,
-    })), 6)];
+    return [
+      h("h3", { text: column.name }),
+      barList(
+        mixture.map((label) => ({
+          name: column.categories[label.code],
+          value: label.share,
+          base: label.base,
+          most,
+          text: percent(label.share),
+          title: `${column.categories[label.code]}: ${count(label.count)} here; ${percent(label.base)} of all ${nouns.rows}`,
+        })),
+        6,
+      ),
+    ];
   }
 
   function show() {
@@ -155,8 +218,12 @@ export function createTopic(element, data, store) {
     drawHead(one, topicColour(data, state, state.topic, state.stage));
     drawWords();
     drawKin(one);
-    const list = data.codesAt(state.stage) ? data.documentsOfTopic(state.topic, state.stage) : new Uint32Array();
-    titles.textContent = list.length ? `${capital(nouns.rows)}${state.stage >= data.lastStage ? ", the most typical first" : ""}` : `Strongest in no ${nouns.row}`;
+    const list = data.codesAt(state.stage)
+      ? data.documentsOfTopic(state.topic, state.stage)
+      : new Uint32Array();
+    titles.textContent = list.length
+      ? `${capital(nouns.rows)}${state.stage >= data.lastStage ? ", the most typical first" : ""}`
+      : `Strongest in no ${nouns.row}`;
     documents.element.hidden = !list.length;
     documents.show(list);
   }

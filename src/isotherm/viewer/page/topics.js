@@ -9,14 +9,18 @@ import { capital } from "./layout.js";
 
 const ORDERS = {
   size: (topics) => (a, b) => topics[b].size - topics[a].size,
-  coherence: (topics) => (a, b) => (topics[b].coherence ?? -Infinity) - (topics[a].coherence ?? -Infinity),
+  coherence: (topics) => (a, b) =>
+    (topics[b].coherence ?? -Infinity) - (topics[a].coherence ?? -Infinity),
   name: (topics) => (a, b) => topics[a].name.localeCompare(topics[b].name),
 };
 
 /** The first words that its name does not tell already. */
 function otherWords(topic) {
   const told = new Set(topic.name.split(/[,\s]+/));
-  return topic.words.map(([word]) => word).filter((word) => !told.has(word)).slice(0, 8);
+  return topic.words
+    .map(([word]) => word)
+    .filter((word) => !told.has(word))
+    .slice(0, 8);
 }
 
 /**
@@ -30,17 +34,24 @@ export function createTopics(element, data, store) {
   const { nouns } = data;
   let shown = [];
   const coherent = data.topics.some((topic) => Number.isFinite(topic.coherence));
-  const order = h("select", { "aria-label": "Order", onchange: () => fill() },
+  const order = h(
+    "select",
+    { "aria-label": "Order", onchange: () => fill() },
     h("option", { value: "size", text: "by weight" }),
     coherent ? h("option", { value: "coherence", text: "by coherence" }) : null,
-    h("option", { value: "name", text: "by name" }));
+    h("option", { value: "name", text: "by name" }),
+  );
   const filter = h("input", {
-    type: "search", placeholder: `Find a ${nouns.component} or ${nouns.column}`,
-    "aria-label": `Find a ${nouns.component} by its ${nouns.columns}`, oninput: () => fill(),
+    type: "search",
+    placeholder: `Find a ${nouns.component} or ${nouns.column}`,
+    "aria-label": `Find a ${nouns.component} by its ${nouns.columns}`,
+    oninput: () => fill(),
   });
   const told = h("p.quiet");
   const list = createList({
-    label: capital(nouns.components), height: 3.4, row: (at) => row(shown[at]),
+    label: capital(nouns.components),
+    height: 3.4,
+    row: (at) => row(shown[at]),
     choose: (at) => chooseTopic(store, shown[at]),
   });
   const all = h("div.topics-all", null, h("div.tool-row", null, filter, order), told, list.element);
@@ -53,22 +64,39 @@ export function createTopics(element, data, store) {
     const most = Math.max(...shown.map((at) => data.topicsAt(store.state.stage)[at].size), 1e-9);
     const coherence = order.value === "coherence" ? ` · ${short(topic.coherence)}` : "";
     return [
-      h("span.topic-head", null, dot(topicColour(data, store.state, k, store.state.stage)),
+      h(
+        "span.topic-head",
+        null,
+        dot(topicColour(data, store.state, k, store.state.stage)),
         h("span.name", { text: topic.name }),
-        h("span.number", { text: percent(topic.size) + coherence })),
+        h("span.number", { text: percent(topic.size) + coherence }),
+      ),
       h("span.topic-words", { text: otherWords(topic).join(" ") }),
-      h("span.topic-weight", { vars: { w: String(topic.size / most), c: topicColour(data, store.state, k, store.state.stage) } }),
+      h("span.topic-weight", {
+        vars: {
+          w: String(topic.size / most),
+          c: topicColour(data, store.state, k, store.state.stage),
+        },
+      }),
     ];
   }
 
   function fill() {
     const topics = data.topicsAt(store.state.stage);
     const wanted = filter.value.trim().toLowerCase();
-    shown = topics.map((_, k) => k).filter((k) => !wanted
-      || topics[k].name.toLowerCase().includes(wanted)
-      || topics[k].words.some(([word]) => word.toLowerCase().includes(wanted)));
+    shown = topics
+      .map((_, k) => k)
+      .filter(
+        (k) =>
+          !wanted ||
+          topics[k].name.toLowerCase().includes(wanted) ||
+          topics[k].words.some(([word]) => word.toLowerCase().includes(wanted)),
+      );
     shown.sort(ORDERS[order.value](topics));
-    told.textContent = wanted && !shown.length ? `No ${nouns.component} has that among its first ${nouns.columns}.` : stageText(topics);
+    told.textContent =
+      wanted && !shown.length
+        ? `No ${nouns.component} has that among its first ${nouns.columns}.`
+        : stageText(topics);
     told.hidden = !told.textContent;
     list.show(shown.length);
   }

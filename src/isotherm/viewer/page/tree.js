@@ -5,11 +5,11 @@ import { h, put, percent, short, count } from "./dom.js";
 import { topicColour } from "./swatches.js";
 import { chooseNode } from "./actions.js";
 import { createDocumentList } from "./doclist.js";
+import { firstOpen, visibleNodes } from "./unfolded.js";
 import { litList } from "./lit.js";
 import { capital } from "./layout.js";
 
 const MOST = 400; // nodes drawn at a time
-const OPEN_AT_FIRST = 60; // nodes that may stand there unfolded from the start
 
 /**
  * Fills the panel of the tree.
@@ -26,29 +26,51 @@ export function createTree(element, data, store) {
   let shown = MOST;
   const rows = h("div.tree", { role: "tree", "aria-label": "Tree", onkeydown: onKey });
   const find = h("input", {
-    type: "search", list: "tree-words", oninput: suggest, placeholder: `Where does a ${nouns.column} belong?`,
-    "aria-label": `Spread of a ${nouns.column} over the tree`, onchange: search,
+    type: "search",
+    list: "tree-words",
+    oninput: suggest,
+    placeholder: `Where does a ${nouns.column} belong?`,
+    "aria-label": `Spread of a ${nouns.column} over the tree`,
+    onchange: search,
     onkeydown: (event) => event.key === "Enter" && search(),
   });
   const told = h("p.quiet", { role: "status" });
   const offers = h("datalist", { id: "tree-words" });
   const documents = createDocumentList(data, store, `${capital(nouns.rows)} below the node`);
-  const below = h("section", { hidden: true }, h("h3", { text: `${capital(nouns.rows)} below` }), documents.element);
-  put(element,
-    offers, h("div.tool-row", null, find,
+  const below = h(
+    "section",
+    { hidden: true },
+    h("h3", { text: `${capital(nouns.rows)} below` }),
+    documents.element,
+  );
+  put(
+    element,
+    offers,
+    h(
+      "div.tool-row",
+      null,
+      find,
       h("button.plain", { type: "button", text: "Unfold", onclick: () => fold(true) }),
-      h("button.plain", { type: "button", text: "Fold", onclick: () => fold(false) })),
-    told, rows, below);
+      h("button.plain", { type: "button", text: "Fold", onclick: () => fold(false) }),
+    ),
+    told,
+    rows,
+    below,
+  );
 
   function suggest() {
-    put(offers, data.wordsFrom(find.value.trim(), 12).map((value) => h("option", { value })));
+    put(
+      offers,
+      data.wordsFrom(find.value.trim(), 12).map((value) => h("option", { value })),
+    );
   }
 
   function search() {
     const word = find.value.trim();
     const w = word ? data.wordId(word) : -1;
     store.set({ word: w });
-    told.textContent = word && w < 0 ? `“${word}” is not among the ${nouns.columns} of the model.` : explain();
+    told.textContent =
+      word && w < 0 ? `“${word}” is not among the ${nouns.columns} of the model.` : explain();
   }
 
   function explain() {
@@ -65,39 +87,55 @@ export function createTree(element, data, store) {
     draw();
   }
 
-  function visible() {
-    const found = [];
-    const stack = roots.map((node) => [node, 1]).reverse();
-    while (stack.length) {
-      const [node, level] = stack.pop();
-      found.push([node, level]);
-      if (open.has(node)) for (const child of [...data.children[node]].reverse()) stack.push([child, level + 1]);
-    }
-    return found;
-  }
-
   function item(node, level, spread, most) {
     const { state } = store;
     const children = data.children[node];
     const k = tree.components[node];
     const leaf = !children.length;
     const words = (tree.words[node] ?? []).map(([word]) => word);
-    const name = words.slice(0, 4).join(" ") || (tree.parents[node] < 0 ? `All ${nouns.rows}` : `Node ${node}`);
+    const name =
+      words.slice(0, 4).join(" ") ||
+      (tree.parents[node] < 0 ? `All ${nouns.rows}` : `Node ${node}`);
     const temperature = tree.temperatures[node];
     const share = spread?.get(node) ?? 0;
-    const colours = [...data.topicsBelow(node)].slice(0, 8).map((below) => topicColour(data, state, below));
-    return h("div.node", {
-      role: "treeitem", id: `node-${node}`, "data-node": node, "aria-level": level, tabindex: node === active ? "0" : "-1",
-      "aria-selected": String(node === state.node), "aria-expanded": leaf ? null : String(open.has(node)),
-      title: words.join(" "), vars: { level: String(level - 1) }, onclick: (event) => onClick(event, node),
-      class: `node${node === state.node ? " chosen" : ""}`,
-    },
-    h("span.fold-mark", { "aria-hidden": "true", text: leaf ? "" : open.has(node) ? "▾" : "▸" }),
-    h("span.node-colours", { "aria-hidden": "true" }, colours.map((c) => h("i", { vars: { c } }))),
-    h("span.name", { text: name }),
-    temperature !== null && temperature !== undefined && !leaf ? h("span.number.temperature", { text: `T ${short(temperature)}` }) : null,
-    h("span.number.node-share", { text: spread ? percent(share) : percent(tree.sizes[node]) }),
-    spread ? h("span.node-bar", { vars: { w: String(most ? share / most : 0), c: leaf && k !== null ? topicColour(data, state, k) : "var(--accent)" } }) : null);
+    const colours = [...data.topicsBelow(node)]
+      .slice(0, 8)
+      .map((below) => topicColour(data, state, below));
+    return h(
+      "div.node",
+      {
+        role: "treeitem",
+        id: `node-${node}`,
+        "data-node": node,
+        "aria-level": level,
+        tabindex: node === active ? "0" : "-1",
+        "aria-selected": String(node === state.node),
+        "aria-expanded": leaf ? null : String(open.has(node)),
+        title: words.join(" "),
+        vars: { level: String(level - 1) },
+        onclick: (event) => onClick(event, node),
+        class: `node${node === state.node ? " chosen" : ""}`,
+      },
+      h("span.fold-mark", { "aria-hidden": "true", text: leaf ? "" : open.has(node) ? "▾" : "▸" }),
+      h(
+        "span.node-colours",
+        { "aria-hidden": "true" },
+        colours.map((c) => h("i", { vars: { c } })),
+      ),
+      h("span.name", { text: name }),
+      temperature !== null && temperature !== undefined && !leaf
+        ? h("span.number.temperature", { text: `T ${short(temperature)}` })
+        : null,
+      h("span.number.node-share", { text: spread ? percent(share) : percent(tree.sizes[node]) }),
+      spread
+        ? h("span.node-bar", {
+            vars: {
+              w: String(most ? share / most : 0),
+              c: leaf && k !== null ? topicColour(data, state, k) : "var(--accent)",
+            },
+          })
+        : null,
+    );
   }
 
   function onClick(event, node) {
@@ -127,12 +165,21 @@ export function createTree(element, data, store) {
   }
 
   function onKey(event) {
-    const seen = visible().map(([node]) => node);
+    const seen = visibleNodes(data, roots, open).map(([node]) => node);
     const at = seen.indexOf(active);
     const children = data.children[active];
-    const step = { ArrowDown: seen[at + 1], ArrowUp: seen[at - 1], Home: seen[0], End: seen[seen.length - 1] }[event.key];
-    if (event.key === "ArrowRight" && children.length) open.has(active) ? focus(children[0]) : toggle(active);
-    else if (event.key === "ArrowLeft") open.has(active) && children.length ? toggle(active) : focus(Math.max(tree.parents[active], 0));
+    const step = {
+      ArrowDown: seen[at + 1],
+      ArrowUp: seen[at - 1],
+      Home: seen[0],
+      End: seen[seen.length - 1],
+    }[event.key];
+    if (event.key === "ArrowRight" && children.length)
+      open.has(active) ? focus(children[0]) : toggle(active);
+    else if (event.key === "ArrowLeft")
+      open.has(active) && children.length
+        ? toggle(active)
+        : focus(Math.max(tree.parents[active], 0));
     else if (event.key === "Enter" || event.key === " ") choose(active);
     else if (step !== undefined) focus(step);
     else return;
@@ -146,16 +193,26 @@ export function createTree(element, data, store) {
     const focused = rows.contains(document.activeElement);
     const spread = state.word >= 0 ? data.nodeSpread(state.word) : null;
     const most = spread ? Math.max(0, ...spread.values()) : 0;
-    const seen = visible();
-    put(rows, seen.slice(0, shown).map(([node, level]) => item(node, level, spread, most)),
-      seen.length > shown ? h("button.plain", {
-        type: "button", text: `Show ${count(Math.min(MOST, seen.length - shown))} more`,
-        onclick: () => { shown += MOST; draw(); },
-      }) : null);
+    const seen = visibleNodes(data, roots, open);
+    put(
+      rows,
+      seen.slice(0, shown).map(([node, level]) => item(node, level, spread, most)),
+      seen.length > shown
+        ? h("button.plain", {
+            type: "button",
+            text: `Show ${count(Math.min(MOST, seen.length - shown))} more`,
+            onclick: () => {
+              shown += MOST;
+              draw();
+            },
+          })
+        : null,
+    );
     rows.classList.toggle("spreading", Boolean(spread));
     if (focused) focus(active);
     if (state.word >= 0) find.value = data.word(state.word);
-    if (state.word >= 0 || !find.value || data.wordId(find.value.trim()) >= 0) told.textContent = explain();
+    if (state.word >= 0 || !find.value || data.wordId(find.value.trim()) >= 0)
+      told.textContent = explain();
     below.hidden = state.node < 0;
   }
 
@@ -169,23 +226,11 @@ export function createTree(element, data, store) {
     documents.show(litList(data, { ...state, matches: null, selected: null }));
   }
 
-  store.on(["tab", "node"], () => { drawBelow(); draw(); });
+  store.on(["tab", "node"], () => {
+    drawBelow();
+    draw();
+  });
   store.on(["word", "dark", "arrived"], draw);
   drawBelow();
   draw();
-}
-
-/** Nodes that are unfolded from the start: from the top down, as long as the list stays short. */
-function firstOpen(data, roots) {
-  const open = new Set();
-  let level = roots;
-  let shown = roots.length;
-  while (level.length) {
-    const next = level.flatMap((node) => data.children[node]);
-    if (!next.length || (shown + next.length > OPEN_AT_FIRST && open.size)) break;
-    level.forEach((node) => data.children[node].length && open.add(node));
-    shown += next.length;
-    level = next;
-  }
-  return open;
 }

@@ -1,0 +1,37 @@
+// Words of a topic between two orders: how frequent they are in it, and how much its own.
+
+/**
+ * Words of a topic with probability and lift, as far as both are known.
+ * @param {import("./data.js").Explorer} data
+ * @param {object} topic
+ * @returns {{word: string, p: number, lift: number}[]}
+ */
+export function wordsOf(data, topic) {
+  const totals = data.parts.words?.array("totals");
+  const all = totals ? (data.tokens ?? (data.tokens = totals.reduce((sum, n) => sum + n, 0))) : 0;
+  const found = new Map();
+  const lifts = new Map(topic.lift ?? []);
+  const base = (word) => {
+    const w = all ? data.wordId(word) : -1;
+    return w < 0 ? NaN : totals[w] / all;
+  };
+  for (const [word, p] of topic.words)
+    found.set(word, { word, p, lift: lifts.get(word) ?? p / base(word) });
+  for (const [word, lift] of topic.lift ?? []) {
+    if (!found.has(word)) found.set(word, { word, p: lift * base(word), lift });
+  }
+  return [...found.values()];
+}
+
+/**
+ * Words ordered by relevance, l log p + (1 - l) log lift; what is not known comes last.
+ * @param {{word: string, p: number, lift: number}[]} words
+ * @param {number} l 1: by probability, 0: by lift
+ */
+export function byRelevance(words, l) {
+  const score = ({ p, lift }) => {
+    const value = (l > 0 ? l * Math.log(p) : 0) + (l < 1 ? (1 - l) * Math.log(lift) : 0);
+    return Number.isNaN(value) ? -Infinity : value;
+  };
+  return [...words].sort((a, b) => score(b) - score(a));
+}
