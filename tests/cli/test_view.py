@@ -97,7 +97,8 @@ def test_maps_as_a_page(option: str, four: Path, tmp_path: Path, say: Any, fails
     assert list(parts) == ["points", "documents", "words", "texts", "index"]
     meta = parts["points"].meta
     assert [one["dimensions"] for one in meta["maps"]] == [3, 2]
-    assert (meta["n_documents"], meta["live"], meta["title"]) == (60, False, "stories.jsonl")
+    assert (meta["n_documents"], meta["live"]) == (60, False)
+    assert (meta["title"], meta["subtitle"]) == ("four-topics", "stories.jsonl")
     # Titles are one for each, and no column to colour by.
     assert [one["name"] for one in meta["columns"]] == ["kind"]
     assert parts["documents"].strings["titles"][4] == "money story 4"
