@@ -87,7 +87,7 @@ def test_documents_are_fetched_and_stay_text(page: Any) -> None:
     assert (found["id"], found["title"], found["whole"]) == ("d0", HOSTILE, True)
     assert found["text"].startswith("The ")
     page.evaluate("() => isotherm.store.set({ document: 0, tab: 'document' })")
-    page.get_by_text(HOSTILE).filter(visible=True).first.wait_for()
+    page.get_by_text(HOSTILE).locator("visible=true").first.wait_for()
     said = "() => document.body.innerText.replace(/\\s+/g, ' ')"
     for _ in range(200):
         if found["text"] in page.evaluate(said):
