@@ -15,6 +15,7 @@ import { createDocument } from "./document.js";
 import { createPath } from "./path.js";
 import { createTooltip } from "./tooltip.js";
 import { createAddress } from "./address.js";
+import { createHint } from "./help.js";
 import { createKeys } from "./keys.js";
 import { connectEmbed } from "./embed.js";
 
@@ -118,6 +119,7 @@ export async function start() {
     createDocument(layout.bodies.document, data, store, source);
     createPath(document.getElementById("dock"), data, store);
     createTooltip(document.getElementById("tooltip"), data, store, map, source);
+    createHint(document.getElementById("hint"), data, store);
     createKeys(data, store, map, layout);
     connectEmbed(store, data);
     window.isotherm = { store, data, map, source };

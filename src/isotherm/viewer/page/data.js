@@ -21,6 +21,7 @@ export class Explorer {
     this.codes = points.array("topic");
     this.children = childrenOf(this.tree);
     this.wordIds = null;
+    this.allTokens = 0;
     this.byTopic = new Map();
     this.firstLabels = this.meta.columns.findIndex((column) => column.kind === "category");
   }
@@ -172,6 +173,12 @@ export class Explorer {
   /** @param {number} w @returns {number} how often the word stands in the collection */
   total(w) {
     return this.parts.words?.array("totals")?.[w] ?? 0;
+  }
+
+  /** @returns {number} tokens of the whole collection */
+  get tokens() {
+    const totals = this.parts.words?.array("totals") ?? [];
+    return (this.allTokens ||= totals.reduce((sum, n) => sum + n, 0));
   }
 
   /** @param {number} w @returns {[number, number][]} topics of a word, P(k|w), largest first */

@@ -51,6 +51,13 @@ export function openHelp(data) {
           "Choosing anything, in any place, lights the same " +
           `${nouns.rows} everywhere: in the map, in the lists, in the tree.`,
       }),
+      meta.coolings.length
+        ? h("p", {
+            text:
+              "The path below the map shows how the model came about: cooled from hot, where all is " +
+              `one ${nouns.component}, to cold; at every transition one splits. The slider goes back there.`,
+          })
+        : null,
       meta.facts.length
         ? [
             h("h3", { text: "About this map" }),
@@ -88,4 +95,26 @@ export function openHelp(data) {
 /** @returns {boolean} whether it is open */
 export function helpIsOpen() {
   return Boolean(dialog?.open);
+}
+
+/**
+ * Tells a newcomer what to do, until something is done.
+ * @param {HTMLElement} element
+ * @param {import("./data.js").Explorer} data
+ * @param {object} store
+ */
+export function createHint(element, data, store) {
+  const solid = data.meta.maps[store.state.map].dimensions === 3;
+  const touch = matchMedia("(hover: none)").matches;
+  element.textContent = touch
+    ? `Tap a point to read its ${data.nouns.row}`
+    : `Drag to ${solid ? "turn" : "move"} · wheel to zoom · click a point to read it · ? for help`;
+  element.hidden = false;
+  const done = () => {
+    element.hidden = true;
+    off();
+  };
+  const keys = ["document", "topic", "node", "word", "selected", "matches", "stage", "map", "mode"];
+  const off = store.on([...keys, "tab", "colour"], done);
+  setTimeout(done, 20000);
 }

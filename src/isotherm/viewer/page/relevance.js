@@ -8,7 +8,7 @@
  */
 export function wordsOf(data, topic) {
   const totals = data.parts.words?.array("totals");
-  const all = totals ? (data.tokens ?? (data.tokens = totals.reduce((sum, n) => sum + n, 0))) : 0;
+  const all = data.tokens;
   const found = new Map();
   const lifts = new Map(topic.lift ?? []);
   const base = (word) => {
