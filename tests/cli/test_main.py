@@ -1,5 +1,7 @@
 """The command line as a whole: verbs, help, errors, pipes."""
 
+import argparse
+import logging
 import os
 import subprocess
 import sys
@@ -96,6 +98,26 @@ def test_verbose_tells_what_happens(stories: Path, tmp_path: Path, say: Any) -> 
     assert say.err == ""
     say(*words, "--verbose", "--force")
     assert "isotherm: T " in say.err
+
+
+def test_where_nobody_watches_lines_come_now_and_then(
+    stories: Path, tmp_path: Path, say: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["fit", stories, "--topics", "2", "--json", "--force", "-o", tmp_path / "a.run"]
+    say(*words, "-v")
+    everything = [line for line in say.err.splitlines() if line.startswith("isotherm: T ")]
+    now = [0.0]
+    monkeypatch.setattr(console.time, "monotonic", lambda: now.append(now[-1] + 8.0) or now[-1])
+    say(*words)
+    some = [line for line in say.err.splitlines() if line.startswith("isotherm: T ")]
+    assert 0 < len(some) < len(everything)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with console.speaking(argparse.Namespace(verbose=False)):
+        logging.getLogger("isotherm").info("not on terminals")
+    monkeypatch.setattr(console, "EVERY", 1e9)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+    say(*words)
+    assert say.err == ""
 
 
 def test_a_count_is_shown_on_terminals_only(

@@ -13,10 +13,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+# Where nobody is watching, a line of the log is shown once in so many seconds.
+EVERY = 30.0
+
 
 @contextmanager
 def speaking(options: argparse.Namespace) -> Iterator[None]:
-    """Warnings as notes of one line on stderr; with --verbose the log as well."""
+    """Warnings as notes of one line on stderr; with --verbose the log as well.
+
+    Without --verbose terminals show progress, and files get a line of the log now and then.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that has no sign for a letter shows another one.
@@ -29,15 +35,34 @@ def speaking(options: argparse.Namespace) -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = _show
         # What is logged as a warning comes without --verbose, too.
-        handler.setLevel(logging.INFO if options.verbose else logging.WARNING)
+        shown = options.verbose or not sys.stderr.isatty()
+        handler.setLevel(logging.INFO if shown else logging.WARNING)
+        if not options.verbose:
+            handler.addFilter(_rarely(EVERY))
         log.addHandler(handler)
-        if options.verbose:
+        if shown:
             log.setLevel(logging.INFO)
         try:
             yield
         finally:
             log.removeHandler(handler)
             log.setLevel(level)
+
+
+def _rarely(seconds: float) -> Callable[[logging.LogRecord], bool]:
+    """Filter of a log: warnings, and of the rest one record in so many seconds."""
+    last = time.monotonic()
+
+    def wanted(record: logging.LogRecord) -> bool:
+        nonlocal last
+        if record.levelno < logging.WARNING:
+            now = time.monotonic()
+            if now - last < seconds:
+                return False
+            last = now
+        return True
+
+    return wanted
 
 
 def _show(

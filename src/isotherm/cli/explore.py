@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from isotherm.cli import kept
 from isotherm.cli.search import search_of, searchable
@@ -96,7 +95,7 @@ def live_search(found: Run) -> Callable[[str, int], dict[str, Any]]:
 
     def answer(text: str, n: int) -> dict[str, Any]:
         query, results = search.found(text, n)
-        strongest = np.argsort([-share for share in results.topics], kind="stable")
+        strongest = sorted(range(len(results.topics)), key=lambda k: -results.topics[k])
         return {
             "known": list(dict.fromkeys(query.known)),
             "unknown": query.unknown,
@@ -110,7 +109,7 @@ def live_search(found: Run) -> Callable[[str, int], dict[str, Any]]:
                 }
                 for hit in results.hits
             ],
-            "topics": [[int(k), results.topics[k]] for k in strongest if results.topics[k] >= LEAST]
+            "topics": [[k, results.topics[k]] for k in strongest if results.topics[k] >= LEAST]
             if query.known
             else [],
         }
@@ -163,12 +162,14 @@ def _column(values: list[Any]) -> Any:
 
 def _is_number(text: str) -> bool:
     try:
-        return bool(np.isfinite(float(text)))
+        return math.isfinite(float(text))
     except ValueError:
         return False
 
 
 def _dates(values: list[Any]) -> Any:
+    import numpy as np
+
     try:
         return np.array([value and value[:10] for value in values], "datetime64[D]")
     except ValueError:  # the 30th of February
@@ -179,6 +180,6 @@ def _shown(value: Any) -> Any:
     """A field as it is shown beside a text; None if it is not."""
     if isinstance(value, str):
         return value if value.strip() and len(value) <= LONG else None
-    if isinstance(value, bool | int) or (isinstance(value, float) and np.isfinite(value)):
+    if isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     return None
