@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from isotherm import IsothermError, Tree
+from isotherm.anneal.fold import fold_in
+from isotherm.data.local import Local
+from isotherm.kernels.cpu import Cpu
 from isotherm.viewer import stages
 from isotherm.viewer.points import NOTHING, Place
 from isotherm.viewer.stages import Guide, Moment, branches, joined, moments, shared, stages_of
@@ -46,14 +49,15 @@ def test_documents_are_folded_in_at_the_temperature_of_the_stage() -> None:
     model, counts = corpora.grown(), corpora.counts()
     metas, arrays = stages_of(model, None, counts, model.transform(counts), NAMES, [])
     found = moments(model, None)
+    kept = {step.n_components: step for step in model.path_}
+    data = Local.place(counts, Cpu(model.precision_, 1))
     assert len(metas) == len(found) + 1
     for s, one in enumerate(found):
-        # The first half alone says the same: every row is treated by itself.
-        half = counts.take_rows(np.arange(60))
-        expected = stages._folded(model, one, half)
-        assert expected is not None
-        np.testing.assert_allclose(expected.sum(axis=1), 1.0)
-        assert arrays[f"stage{s}.topic"][:60].tolist() == expected.argmax(axis=1).tolist()
+        step = kept[one.n_topics]
+        rows = data.gather(fold_in(step.model, step.params, data, step.temperature))
+        expected = step.model.mixture(step.params, rows).weights
+        np.testing.assert_allclose(stages._folded(model, one, counts), expected, atol=1e-6)
+        assert arrays[f"stage{s}.topic"].tolist() == expected.argmax(axis=1).tolist()
     assert "stage0.map0" not in arrays
     # Folding in leaves the model as it was.
     assert model.transform(counts).shape[1] == len(model.weights_)
