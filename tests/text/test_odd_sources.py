@@ -52,6 +52,13 @@ def test_marks_do_not_hide_the_format(tmp_path: Path, encoding: str) -> None:
     assert pairs(path) == [("7", "wings")]
 
 
+def test_utf16_without_a_mark_is_hinted_at(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.jsonl", '{"text": "one"}\n', "utf-16-le")
+    with pytest.raises(IsothermError, match="needs encoding='utf-16-le'"):
+        count_words(path)
+    assert pairs(path, encoding="utf-16-le") == [("0", "one")]
+
+
 # CSV -----------------------------------------------------------------------------------------
 
 

@@ -70,8 +70,8 @@ def matrix_market_bag(
         raise IsothermError(
             f"{path} begins with {first.text.strip()!r:.100}; a table of counts begins with "
             "'%%MatrixMarket matrix coordinate' and 'real', 'integer' or 'pattern', and 'general' "
-            "or 'symmetric'. Write it in that form, e.g. with scipy.io.mmwrite, or give format= if it "
-            "is something else."
+            "or 'symmetric'. Write it in that form, e.g. with scipy.io.mmwrite, or give format= if "
+            "it is something else."
         )
     body = (line for line in lines if not line.text.startswith("%") and line.text.strip())
     size = next(body, Line(0, "")).text.split()

@@ -17,7 +17,7 @@ from isotherm.errors import IsothermError
 from isotherm.kernels.tokens import Rows
 from isotherm.text import arrays, bags
 from isotherm.text.counting import Counted, count_texts, named
-from isotherm.text.opening import check_encoding
+from isotherm.text.opening import check_encoding, start_of
 from isotherm.text.options import Words, words_of
 from isotherm.text.problems import Problem, Problems, check_errors
 from isotherm.text.selecting import Selected, select
@@ -312,6 +312,9 @@ def _no_documents(source: Any, problems: Problems) -> IsothermError:
     what = str(source) if isinstance(source, str | PathLike) else f"the {type(source).__name__}"
     found = problems.summary()
     reason = f"all that it holds could not be read: {found}" if found else "it is empty"
+    zeros = isinstance(source, str | PathLike) and Path(source).is_file()
+    if zeros and b"\0" in start_of(Path(source)):
+        reason += ". It holds zero bytes; UTF-16 without a mark needs encoding='utf-16-le'"
     return IsothermError(
         f"{what[:200]} gave no documents; {reason}. Give text, or format= if it was taken for "
         "something else."
