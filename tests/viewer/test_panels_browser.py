@@ -553,7 +553,7 @@ def test_small_screens_have_all_in_reach(page: Any, wide: int, high: int) -> Non
         stage, panel = (page.locator(part).bounding_box() for part in ("#stage", "#panel"))
         assert (panel["y"] >= stage["y"] + stage["height"]) == (wide < 761)
         assert stage["height"] > 150
-        page.get_by_label("Tools of the map").click()
+        page.get_by_role("button", name="Tools of the map").click()
         box = page.locator("#tools").bounding_box()
         assert 0 <= box["x"] <= wide - box["width"]
         page.keyboard.press("Escape")
@@ -605,6 +605,13 @@ def test_vectors_alone_have_a_page(open_explorer: Any, parts: dict[str, bytes]) 
     assert page.locator("h2.document-title").inner_text() == titles[12]
     assert not page.locator("#stage #message").is_visible()
     assert page.problems == []
+
+
+def test_a_broken_page_says_so(open_explorer: Any, parts: dict[str, bytes]) -> None:
+    page = open_explorer({**parts, "points": b"no data at all"})
+    assert page.locator("#message").inner_text().startswith("This page could not be opened")
+    assert not page.locator("#loading").is_visible()
+    page.problems.clear()  # it complains, as it should
 
 
 def test_very_many_topics_and_categories_stay_a_list_in_sight(

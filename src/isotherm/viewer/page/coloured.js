@@ -58,7 +58,7 @@ export function pieces(text, wordId, topicsIn) {
 export function passage(parts, look) {
   return h(
     "div.passage",
-    null,
+    { dir: "auto" },
     parts.map((part) => {
       if (part.word < 0) return part.text;
       const [k, p] = part.topics[0];

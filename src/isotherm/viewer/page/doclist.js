@@ -21,7 +21,7 @@ export function createDocumentList(data, store, label, options = {}) {
     label,
     height: options.height ?? 3,
     row: (at) => [
-      h("span.doc-title", { text: data.title(documents[at]) }),
+      h("span.doc-title", { dir: "auto", text: data.title(documents[at]) }),
       h(
         "span.doc-more",
         null,

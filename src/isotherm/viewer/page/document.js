@@ -179,7 +179,7 @@ export function createDocument(element, data, store, source) {
     put(
       element,
       navigation(),
-      h("h2.document-title", null, breakable(found?.title || data.title(i))),
+      h("h2.document-title", { dir: "auto" }, breakable(found?.title || data.title(i))),
       fields(found),
       topicBars(topics),
       worded ? h("section", null, h("h3", { text: "Text" }), body(found, topics)) : null,

@@ -106,9 +106,11 @@ export function helpIsOpen() {
 export function createHint(element, data, store) {
   const solid = data.meta.maps[store.state.map].dimensions === 3;
   const touch = matchMedia("(hover: none)").matches;
-  element.textContent = touch
-    ? `Tap a point to read its ${data.nouns.row}`
-    : `Drag to ${solid ? "turn" : "move"} · wheel to zoom · click a point to read it · ? for help`;
+  const narrow = element.parentElement.clientWidth < 560;
+  element.textContent =
+    touch || narrow
+      ? `${touch ? "Tap" : "Click"} a point to read its ${data.nouns.row}`
+      : `Drag to ${solid ? "turn" : "move"} · wheel to zoom · click a point to read it · ? for help`;
   element.hidden = false;
   const done = () => {
     element.hidden = true;

@@ -135,7 +135,7 @@ export function createPath(element, data, store) {
     const gap = parseFloat(style.columnGap) || 0;
     const inside = row.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
     const wide = Math.floor(
-      Math.max(200, (inside - gap * (all.length - 1)) / Math.max(1, all.length)),
+      Math.max(230, (inside - gap * (all.length - 1)) / Math.max(1, all.length)),
     );
     const zoom = parseFloat(getComputedStyle(document.documentElement).fontSize) / 15.5;
     const high = Math.round(Math.max(108 * zoom, Math.min(0.16 * innerHeight, 190 * zoom)));

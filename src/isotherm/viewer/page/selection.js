@@ -163,7 +163,7 @@ export function createLit(element, data, store, map) {
     if (by === "selected" && before !== "selected") open(true);
     else if (!by || by === "topic") open(false);
     else if (!inside.hidden) compose();
-    more.hidden = by === "topic";
+    more.hidden = by === "topic" || !lit;
     before = by;
   }
   store.on(["matches", "selected", "node", "topic", "stage", "arrived", "dark"], draw);

@@ -143,7 +143,6 @@ function overlays(data, store) {
     {
       type: "button",
       "aria-expanded": "false",
-      "aria-haspopup": "true",
       title: "What is drawn in the map besides points",
       onclick: () => open(menu.hidden),
     },

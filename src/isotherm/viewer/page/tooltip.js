@@ -51,7 +51,7 @@ export function createTooltip(element, data, store, map, source) {
     if (snippet.startsWith(title)) snippet = snippet.slice(title.length).trim();
     put(
       element,
-      h("strong", { text: title }),
+      h("strong", { dir: "auto", text: title }),
       column(i),
       h("p.tip-topics", null, topicsLine(data, store.state, i, 3)),
       snippet

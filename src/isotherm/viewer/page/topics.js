@@ -43,7 +43,7 @@ export function createTopics(element, data, store) {
   );
   const filter = h("input", {
     type: "search",
-    placeholder: `Find a ${nouns.component} or ${nouns.column}`,
+    placeholder: `Find a ${nouns.component}`,
     "aria-label": `Find a ${nouns.component} by its ${nouns.columns}`,
     oninput: () => fill(),
   });
