@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.ndimage import label
 
 from isotherm.viewer.container import unpack
 from viewer.synthetic import synthetic
@@ -341,6 +342,41 @@ def test_between_stages_points_are_between_their_places(page: Any, told: Any) ->
     assert len({round(x, 2) for x in way}) > 2
 
 
+def test_the_card_mixes_stages_as_the_pointer_does(page: Any, told: Any) -> None:
+    """Half-way between two stages, too, a point is drawn where it is said to be."""
+    give(page, colour="column:0", map=DEEP)
+    page.evaluate("isotherm.store.set({ hidden: new Set([1, 2, 3, 4]) })")  # few are left
+    settle(page)
+    page.emulate_media(reduced_motion="no-preference")
+    seen = page.evaluate(
+        """async (documents) => {
+          const gl = document.querySelector(".map-points").getContext("webgl2");
+          const [width, height] = [gl.drawingBufferWidth, gl.drawingBufferHeight];
+          const bytes = new Uint8Array(4 * width * height);
+          const start = isotherm.map.project(documents[0]).x;
+          isotherm.store.set({ motion: true, stage: 1 });
+          isotherm.store.flush();
+          const shares = [];
+          let over = false;
+          isotherm.map.settle().then(() => (over = true));
+          while (!over) {
+            await new Promise((go) => requestAnimationFrame(go));
+            gl.readPixels(0, 0, width, height, gl.RGBA, gl.UNSIGNED_BYTE, bytes);
+            if (!bytes.some((value) => value)) continue; // nothing was drawn in this frame
+            const places = documents.map((i) => isotherm.map.project(i));
+            const painted = places.map(({ x, y }) =>
+              bytes[4 * ((height - 1 - Math.floor(y)) * width + Math.floor(x)) + 3] > 0);
+            shares.push([places[0].x - start, painted.filter(Boolean).length / documents.length]);
+          }
+          return shares;
+        }""",
+        np.flatnonzero((told["column0"] == 0) & (told["map0.places"][:, 0] < 65535)).tolist(),
+    )
+    page.emulate_media(reduced_motion="reduce")
+    assert len({round(way, 1) for way, _ in seen}) > 2
+    assert all(share == 1 for _, share in seen)
+
+
 def test_the_wheel_zooms_at_the_pointer_and_keys_move(page: Any) -> None:
     places = projected(page)
     i = int(free(page, places, apart(places, 16))[3])
@@ -467,21 +503,28 @@ def test_what_is_lit_keeps_its_colour_and_the_rest_steps_back(page: Any, told: A
     assert (strength[1][~lit] > 0).all()
 
 
-def test_lit_points_lie_on_top(page: Any, told: Any) -> None:
+@pytest.mark.parametrize("map_number", [DEEP, FLAT])
+def test_lit_points_lie_on_top(page: Any, told: Any, map_number: int) -> None:
     """Wherever a lit document is, a lit one is picked and its colour seen."""
-    for map_number in (DEEP, FLAT):
-        give(page, map=map_number, topic=2)
-        places = projected(page)
-        lit = np.flatnonzero((told["topic"] == 2) & (places[:, 2] == 1))
-        picked = page.evaluate(
-            "points => points.map(([x, y]) => isotherm.map.pick(x, y))", places[lit, :2].tolist()
-        )
-        assert (told["topic"][picked] == 2).all()
-        image = picture(page)
-        x, y = places[lit, :2].astype(int).T
-        colours = image[y, x] - image[y, x].mean(axis=1, keepdims=True)
-        hue = np.median(colours, axis=0)
-        assert (colours @ hue / (hue @ hue) > 0.4).all()
+    give(page, map=map_number)
+    places = projected(page)
+    seen = np.flatnonzero(places[:, 2] == 1)
+    pick = "points => points.map(([x, y]) => isotherm.map.pick(x, y))"
+    tops = np.array(page.evaluate(pick, places[seen, :2].tolist()))
+    covered = told["topic"][seen] != told["topic"][tops]
+    topic = int(np.bincount(told["topic"][seen[covered]]).argmax())
+    lit = seen[told["topic"][seen] == topic]
+    assert (covered & (told["topic"][seen] == topic)).sum() >= 3
+    give(page, topic=topic)
+    picked = page.evaluate(pick, places[lit, :2].tolist())
+    assert (told["topic"][picked] == topic).all()
+    image = picture(page)
+    x, y = places[lit, :2].astype(int).T
+    colours = image[y, x] - image[y, x].mean(axis=1, keepdims=True)
+    strength = np.linalg.norm(colours, axis=1)
+    hue = np.median(colours, axis=0)
+    assert (colours @ hue / np.linalg.norm(hue) > 0.9 * strength).all()
+    assert (strength > 0.3 * np.median(strength)).all()
 
 
 def test_sizes_by_a_column(page: Any, told: Any) -> None:
@@ -547,6 +590,30 @@ def test_contours_and_grid_come_and_go(page: Any) -> None:
     assert shares["magnification"] > 0.2
     give(page, overlays=PLAIN["overlays"])
     assert (painted(picture(page)) == plain).all()
+
+
+def test_the_outer_contour_is_around_nearly_all(page: Any) -> None:
+    """Its line is closed, and 95 of 100 documents are inside."""
+    page.evaluate("isotherm.map.zoom(0.6)")
+    give(page, overlays={**PLAIN["overlays"], "contours": True})
+    width, height, text = page.evaluate(
+        """() => {
+          const { width, height } = document.querySelector(".map-over");
+          const context = document.querySelector(".map-over").getContext("2d");
+          const { data } = context.getImageData(0, 0, width, height);
+          let text = "";
+          for (let at = 3; at < data.length; at += 4) text += data[at] > 20 ? "1" : "0";
+          return [width, height, text];
+        }"""
+    )
+    line = np.array(list(text)).reshape(height, width) == "1"
+    assert 0.002 < line.mean() < 0.2
+    areas, _ = label(~np.pad(line, 1))
+    places = projected(page)
+    x, y = places[places[:, 2] == 1, :2].astype(int).T
+    outside = areas[y + 1, x + 1] == areas[0, 0]
+    assert outside.mean() < 0.06
+    assert (areas == areas[0, 0]).mean() > 0.4
 
 
 def test_the_picture_comes_back_with_the_card(page: Any) -> None:

@@ -4,9 +4,9 @@ import { css } from "./colours.js";
 import { FULL, NOWHERE } from "./places.js";
 
 const SIDE = 144; // cells along each side of the box
-const SMOOTHING = 2; // cells, applied three times
+const WIDEST = 9; // cells that a mean reaches, either way
 const SHARES = [0.2, 0.4, 0.6, 0.8, 0.95]; // of the documents inside each line
-const BORDER = 8; // empty cells around, so that lines close
+const BORDER = 3 * WIDEST + 1; // empty cells around, so that lines close
 
 /**
  * One path per line, innermost first.
@@ -15,7 +15,11 @@ const BORDER = 8; // empty cells around, so that lines close
  * @returns {Path2D[]} in coordinates 0..1 of the map
  */
 export function contoursOf(places, counted) {
-  const density = smoothed(histogram(places, counted));
+  const cells = histogram(places, counted);
+  const n = cells.reduce((sum, value) => sum + value, 0);
+  // The fewer there are, the less a single one may tell: the rule of Scott, for two dimensions.
+  const reach = Math.min(WIDEST, Math.max(1, Math.round(14 * n ** (-1 / 6))));
+  const density = smoothed(cells, reach);
   return levels(density).map((level) => outline(density, level));
 }
 
@@ -56,18 +60,18 @@ function histogram(places, counted) {
 }
 
 /** Three running means each way: nearly a normal curve, whatever its width. */
-function smoothed(cells) {
+function smoothed(cells, reach) {
   for (let round = 0; round < 3; round++) {
     for (const [along, across] of [[1, WIDE], [WIDE, 1]]) {
       const result = new Float32Array(cells.length);
       for (let line = 0; line < WIDE; line++) {
         let sum = 0;
-        for (let at = -SMOOTHING; at < WIDE; at++) {
-          const enters = at + SMOOTHING;
-          const leaves = at - SMOOTHING - 1;
+        for (let at = -reach; at < WIDE; at++) {
+          const enters = at + reach;
+          const leaves = at - reach - 1;
           if (enters < WIDE) sum += cells[line * across + enters * along];
           if (leaves >= 0) sum -= cells[line * across + leaves * along];
-          if (at >= 0) result[line * across + at * along] = sum / (2 * SMOOTHING + 1);
+          if (at >= 0) result[line * across + at * along] = sum / (2 * reach + 1);
         }
       }
       cells = result;
