@@ -33,7 +33,11 @@ def document(i: int) -> dict[str, Any]:
     return {"index": i, "title": f"document {i}", "text": "<img src=x onerror=alert(1)>"}
 
 
-PARTS = {"points": bytes(range(256)) * 2000, "documents": b"d" * 10, "words": b""}
+# The last is sent in pieces without a rest.
+PARTS = {
+    **{"points": bytes(range(256)) * 2000, "documents": b"d" * 10},
+    **{"words": b"", "even": bytes(range(256)) * 512},
+}
 
 
 def site(**changes: Any) -> Site:
