@@ -98,7 +98,7 @@ export class Camera {
     const sides = box.low.map((value, d) => box.high[d] - value);
     this.radius = Math.max(0.01, Math.hypot(...sides) / 2);
     this.home = { ...this.view, ...START, ...this.around(box) };
-    if (this.deep) this.home.span *= this.excess(box) * MARGIN;
+    if (this.deep) this.home.span *= 1.01 * this.excess(box);
   }
 
   /** How much larger than the window a box is, seen from where one starts. */

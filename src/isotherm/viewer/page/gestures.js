@@ -44,7 +44,7 @@ export function listen(element, means) {
     const place = at(event);
     fingers.set(event.pointerId, place);
     element.setPointerCapture(event.pointerId);
-    element.focus({ preventScroll: true });
+    element.focus({ preventScroll: true, focusVisible: false });
     if (fingers.size > 1) {
       if (task === "box" || task === "lasso") means.cancel();
       task = "pinch";

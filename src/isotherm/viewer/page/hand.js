@@ -60,7 +60,7 @@ export class Hand {
   /** Looks for the point under the pointer; called once a frame at most. */
   hover() {
     if (!this.pointer || this.view.moving) return;
-    const found = this.view.pick(...this.pointer, REACH.mouse);
+    const found = this.view.aim.pick(...this.pointer, REACH.mouse);
     this.pointer = null;
     this.store.set({ hover: found });
     this.cursor(found >= 0);
@@ -72,7 +72,7 @@ export class Hand {
   }
 
   click(x, y, reach) {
-    const found = this.view.pick(x, y, reach);
+    const found = this.view.aim.pick(x, y, reach);
     const topic = this.view.labelAt(x, y);
     if (found >= 0) openDocument(this.store, found);
     else if (topic >= 0) chooseTopic(this.store, topic);
@@ -83,7 +83,7 @@ export class Hand {
   surround(path, done) {
     this.view.sketch(done ? null : path);
     if (!done) return;
-    const selected = isMeant(path) ? this.view.inside(path) : null;
+    const selected = isMeant(path) ? this.view.aim.inside(path) : null;
     this.store.set({ selected: selected?.length ? selected : null });
   }
 }

@@ -31,8 +31,8 @@ export function createMap(element, data, store) {
   view.onFrame = () => hand.hover();
   const offs = [hand.off, ...follow(view, hand, store)];
   return {
-    project: (i) => view.project(i),
-    pick: (x, y, reach = 6) => view.pick(x, y, reach),
+    project: (i) => view.aim.project(i),
+    pick: (x, y, reach = 6) => view.aim.pick(x, y, reach),
     stats: () => statistics(view.painter),
     settle: () => view.settle(),
     screenshot: () => view.screenshot(),

@@ -1,5 +1,6 @@
 /** What the map shows, and the frames in which it shows it. */
 
+import { Aim } from "./aim.js";
 import { Camera } from "./camera.js";
 import { colouring, css } from "./colours.js";
 import { Decor } from "./decor.js";
@@ -9,9 +10,8 @@ import { litMask } from "./lit.js";
 import { Motion, isStill } from "./motion.js";
 import { Painter } from "./painter.js";
 import { Passage } from "./morph.js";
-import { Picker } from "./picking.js";
-import { FULL, NOWHERE, bounds, mainBox } from "./places.js";
-import { codesOf, grownBy, lookOf, paletteOf, sizesOf } from "./styles.js";
+import { bounds, mainBox } from "./places.js";
+import { codesOf, lookOf, paletteOf, sizesOf } from "./styles.js";
 
 const CALM = 150; // milliseconds after which a hand is taken to rest
 const NO_INSET = { left: 0, top: 0, right: 0, bottom: 0 };
@@ -24,7 +24,7 @@ export class View {
     this.n = data.meta.n_documents;
     this.layers = createLayers(element, describe(data.meta));
     this.painter = new Painter(this.layers, this.n, () => this.redraw());
-    this.picker = new Picker(this.n);
+    this.aim = new Aim(this);
     this.decor = new Decor(this.layers, data);
     this.passage = new Passage(data, store.state.stage);
     this.motion = new Motion();
@@ -177,14 +177,8 @@ export class View {
     const { hover, document: open } = this.state;
     const line = this.theme === "dark" ? "#ffffff" : "#14161a";
     const colours = { line, halo: css(this.background, 0.8) };
-    showRing(this.layers.hoverRing, this.ringAt(hover), colours);
-    showRing(this.layers.openRing, open === hover ? null : this.ringAt(open), colours);
-  }
-
-  ringAt(i) {
-    if (i < 0) return null;
-    const at = this.project(i);
-    return at.visible ? { ...at, radius: this.radius(i, at.w) } : null;
+    showRing(this.layers.hoverRing, this.aim.ringAt(hover), colours);
+    showRing(this.layers.openRing, open === hover ? null : this.aim.ringAt(open), colours);
   }
 
   // What changes the whole ---------------------------------------------------------------------
@@ -261,65 +255,12 @@ export class View {
 
   // What others ask ----------------------------------------------------------------------------
 
-  /** The radius of a point in CSS pixels, as the card draws it; 0 for one that is hidden. */
-  radius(i, w = this.picker.ws[i]) {
-    if (!this.isShown(i)) return 0;
-    const { size, eye, largest } = this.look;
-    const dim = this.mask && !this.mask[i] ? 0.85 : 1;
-    const pixels = size * (eye ? eye / w : 1) * (this.sizes ? grownBy(this.sizes[i]) : 1) * dim;
-    return Math.min(largest, Math.max(1, pixels)) / this.layers.ratio / 2;
-  }
-
-  /** No point is larger than this. */
-  largestRadius() {
-    const { size, eye, largest } = this.look;
-    const nearest = eye ? eye / this.camera.near : 1;
-    const pixels = size * nearest * (this.sizes ? grownBy(255) : 1);
-    return Math.min(largest, Math.max(1, pixels)) / this.layers.ratio / 2;
-  }
-
-  /** What is on top has the larger number. */
-  rank(i) {
-    const lit = this.mask && this.mask[i] ? 1e9 : 0;
-    if (this.camera.deep) return lit - this.picker.ws[i];
-    this.positions ??= inverse(this.painter.order);
-    return lit + this.positions[i];
-  }
-
   isShown(i) {
     return !this.palette || this.palette[4 * this.codes[i] + 3] > 0;
   }
 
   /** Whether a document counts for the density: drawn, and lit if any are. */
   counted = (i) => this.isShown(i) && (!this.mask || this.mask[i] === 1);
-
-  project(i) {
-    const { from, to, mixing } = this.places;
-    const { camera, dimensions } = this;
-    const start = i * dimensions;
-    const has = i >= 0 && i < this.n && from[start] !== NOWHERE && to[start] !== NOWHERE;
-    if (!has) return { x: NaN, y: NaN, w: NaN, visible: false };
-    const place = Array.from({ length: dimensions }, (_, d) => {
-      const begun = from[start + d];
-      return (begun + (to[start + d] - begun) * mixing) / FULL;
-    });
-    const at = camera.project(place);
-    const inside = at.x >= 0 && at.y >= 0 && at.x < camera.width && at.y < camera.height;
-    return { ...at, visible: at.w > camera.near && inside && this.isShown(i) };
-  }
-
-  pick(x, y, reach) {
-    if (!this.look) return -1;
-    this.picker.update(this.camera, this.places);
-    const radius = (i) => this.radius(i);
-    const rank = (i) => this.rank(i);
-    return this.picker.at(x, y, { reach, largest: this.largestRadius(), radius, rank });
-  }
-
-  inside(path) {
-    this.picker.update(this.camera, this.places);
-    return this.picker.inside(path, (i) => this.isShown(i));
-  }
 
   labelAt(x, y) {
     return this.state.overlays.labels ? this.decor.labels.at(x, y) : -1;
@@ -353,10 +294,4 @@ function describe(meta) {
   const { rows } = meta.nouns;
   const count = meta.n_documents.toLocaleString("en");
   return `Map of ${count} ${rows}. Arrow keys turn or move it, plus and minus zoom, 0 shows all.`;
-}
-
-function inverse(order) {
-  const positions = new Uint32Array(order.length);
-  for (let at = 0; at < order.length; at++) positions[order[at]] = at;
-  return positions;
 }
