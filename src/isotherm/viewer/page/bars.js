@@ -36,6 +36,15 @@ export function barRow(bar) {
 }
 
 /**
+ * A heading over bars that have a fainter one behind them.
+ * @param {string} text
+ * @returns {HTMLElement}
+ */
+export function comparing(text) {
+  return h("h3", null, text, h("small", { text: "grey: in the whole collection" }));
+}
+
+/**
  * Bars under one another, the first `most` of them, the rest behind a button.
  * @param {object[]} bars as barRow takes them
  * @param {number} [most]

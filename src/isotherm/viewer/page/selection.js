@@ -2,7 +2,7 @@
 
 import { h, put, count, percent, download, iconButton } from "./dom.js";
 import { litBy, litMask, litList } from "./lit.js";
-import { barList } from "./bars.js";
+import { barList, comparing } from "./bars.js";
 import { shares, tellingWords } from "./shares.js";
 import { topicColour } from "./swatches.js";
 import { chooseTopic, chooseWord } from "./actions.js";
@@ -92,7 +92,7 @@ export function createLit(element, data, store, map) {
     if (codes && topics.length) {
       const mixture = shares(codes, topics.length, list);
       parts.push(
-        h("h3", { text: `Strongest ${nouns.components}` }),
+        comparing(`Strongest ${nouns.components}`),
         bars(
           mixture.map((one) => ({
             ...one,
@@ -127,7 +127,7 @@ export function createLit(element, data, store, map) {
       const mixture = shares(data.points.array(`column${c}`), column.categories.length, list);
       if (mixture.length) {
         parts.push(
-          h("h3", { text: column.name }),
+          comparing(column.name),
           bars(mixture.map((one) => ({ ...one, name: column.categories[one.code] }))),
         );
       }

@@ -2,7 +2,7 @@
 
 import { h, put, percent, short, count } from "./dom.js";
 import { byRelevance, wordsOf } from "./relevance.js";
-import { barList } from "./bars.js";
+import { barList, comparing } from "./bars.js";
 import { createDocumentList } from "./doclist.js";
 import { shares } from "./shares.js";
 import { topicColour, topicChip, dot } from "./swatches.js";
@@ -196,7 +196,7 @@ export function createTopic(element, data, store) {
     if (!mixture.length) return [];
     const most = Math.max(...mixture.map((label) => Math.max(label.share, label.base)));
     return [
-      h("h3", { text: column.name }),
+      comparing(column.name),
       barList(
         mixture.map((label) => ({
           name: column.categories[label.code],
