@@ -142,6 +142,21 @@ def test_words_are_found_in_the_form_that_the_vocabulary_has(open_explorer: Any)
         assert (found["known"], found["unknown"]) == (known, unknown)
 
 
+def test_words_are_found_by_their_stems_where_the_vocabulary_has_those(open_explorer: Any) -> None:
+    made = synthetic(N)
+    words = unpack(made["words"])
+    n = len(words.strings["words"])
+    fill = [f"stem{chr(97 + i // 26)}{chr(97 + i % 26)}o" for i in range(n)]
+    plain = [f"word{chr(97 + i // 26)}{chr(97 + i % 26)}s" for i in range(n)]
+    stems = ["articl", "govern", "countri", "comput"]
+    for rest, known in ((fill, stems), (plain, [])):
+        table = {"words": [*stems, *rest[len(stems) :]]}
+        page = open_explorer({**made, "words": pack(words.meta, words.arrays, table)})
+        text = "Article government country computing"
+        found = page.evaluate("text => isotherm.source.search(text, 5)", text)
+        assert found["known"] == known
+
+
 @pytest.mark.parametrize("query", ["", "  ", "zzz", "<img src=x onerror=alert(1)>", "\x00"])
 def test_queries_that_find_nothing(page: Any, query: str) -> None:
     found = page.evaluate("text => isotherm.source.search(text, 5)", query)

@@ -4,6 +4,13 @@ const WORD = /[\p{L}\p{N}\p{M}_]+/gu;
 // Longest query that is read, in words, and most topics that are told of it.
 const MOST_WORDS = 2000;
 const MOST_TOPICS = 10;
+// How stems are known: of so many words or more, less than this share is inflected.
+const ENGLISH = /^[a-z]{4,}$/;
+const INFLECTED = /(?:e|s|ed|ing|ly)$/;
+const ENOUGH_WORDS = 200;
+const FEW_INFLECTED = 0.15;
+const SHORTEST_STEM = 3;
+const LONGEST_ENDING = 5;
 
 /**
  * A function that searches the file.
@@ -17,9 +24,10 @@ export function createLocalSearch(words, index, documents, points) {
   const vocabulary = words.strings("words");
   const ids = new Map();
   for (let w = 0; w < vocabulary.length; w++) ids.set(vocabulary.get(w), w);
+  const stems = holdsStems(ids.keys());
   const postings = createPostings(index);
   return (query, n) => {
-    const { counts, unknown } = wordsOf(query, ids);
+    const { counts, unknown } = wordsOf(query, ids, stems);
     const topics = topicsOf(counts, words, points.meta.n_topics);
     const found = ranked(counts, postings).slice(0, n);
     const share = new Map(topics);
@@ -41,15 +49,33 @@ export function createLocalSearch(words, index, documents, points) {
 }
 
 /**
+ * Whether a vocabulary holds stems of English words: then hardly any word has one of the endings
+ * that every second word of a text has.
+ * @param {Iterable<string>} vocabulary
+ * @returns {boolean}
+ */
+function holdsStems(vocabulary) {
+  let words = 0;
+  let inflected = 0;
+  for (const word of vocabulary) {
+    if (!ENGLISH.test(word)) continue;
+    words++;
+    if (INFLECTED.test(word)) inflected++;
+  }
+  return words >= ENOUGH_WORDS && inflected < FEW_INFLECTED * words;
+}
+
+/**
  * The entry of a vocabulary that a word of a text stands for: the word as it is, in small letters,
- * or in the other number, since vocabularies often hold one form of a noun only.
+ * or in the other number, since vocabularies often hold one form of a noun only; or its stem.
  * @param {string} word
  * @param {Map<string, number>} ids
+ * @param {boolean} [stems] whether the vocabulary holds stems
  * @returns {number} -1 where there is none
  */
-export function entryOf(word, ids) {
+export function entryOf(word, ids, stems = false) {
   const small = word.toLowerCase();
-  for (const form of [word, small, ...otherNumber(small)]) {
+  for (const form of [word, small, ...otherNumber(small), ...(stems ? stemsOf(small) : [])]) {
     const id = ids.get(form);
     if (id !== undefined) return id;
   }
@@ -69,17 +95,26 @@ function otherNumber(word) {
   return forms;
 }
 
+/** What the stem of a word may be, the longest first. */
+function stemsOf(word) {
+  const forms = word.endsWith("y") ? [`${word.slice(0, -1)}i`] : [];
+  for (let n = word.length - 1; n >= Math.max(SHORTEST_STEM, word.length - LONGEST_ENDING); n--) {
+    forms.push(word.slice(0, n));
+  }
+  return forms;
+}
+
 /**
  * Known words of a text by how often it has them, and its other words.
  * Pairs of neighbours are looked up as well, for vocabularies that have them.
  */
-function wordsOf(query, ids) {
+function wordsOf(query, ids, stems) {
   const tokens = (query.match(WORD) ?? []).slice(0, MOST_WORDS);
   const counts = new Map();
   const unknown = new Set();
   const add = (w) => counts.set(w, (counts.get(w) ?? 0) + 1);
   tokens.forEach((token, i) => {
-    const w = entryOf(token, ids);
+    const w = entryOf(token, ids, stems);
     if (w >= 0) add(w);
     else if (token.length > 1) unknown.add(token.toLowerCase());
     const pair = ids.get(`${token} ${tokens[i + 1]}`.toLowerCase());
