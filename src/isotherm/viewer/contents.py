@@ -36,8 +36,6 @@ def topics_of(model: Any, names: list[str], counts: Counts | None) -> list[dict[
         Where coherence is looked up.
     """
     table, unigram = model.components_, model.unigram_
-    damped = table / (unigram + 1.0 / len(unigram))
-    lift = np.divide(table, unigram, out=np.zeros_like(table), where=unigram > 0)
     alike = similarities(table, table, "hellinger")
     scores = _coherence(table, counts)
     tree = tree_of(model)
@@ -45,14 +43,15 @@ def topics_of(model: Any, names: list[str], counts: Counts | None) -> list[dict[
     for k in range(len(table)):
         words = listed(table[k], names, N_WORDS)
         # Chosen by the damped ratio, which keeps one-off words down; shown by the true one.
-        telling = _largest(damped[k], N_WORDS)
-        telling = telling[np.argsort(-lift[k, telling], kind="stable")]
+        telling = _largest(table[k] / (unigram + 1.0 / len(unigram)), N_WORDS)
+        lift = np.divide(table[k], unigram, out=np.zeros_like(unigram), where=unigram > 0)
+        telling = telling[np.argsort(-lift[telling], kind="stable")]
         near = [int(j) for j in np.argsort(-alike[k], kind="stable") if j != k][:N_SIMILAR]
         found.append(
             {
                 "name": name_of(words),
                 "words": words,
-                "lift": [[names[j], _short(lift[k, j])] for j in telling if table[k, j] > 0],
+                "lift": [[names[j], _short(lift[j])] for j in telling if table[k, j] > 0],
                 "size": float(model.weights_[k]),
                 "coherence": scores[k],
                 "similar": [[j, _short(alike[k, j])] for j in near],

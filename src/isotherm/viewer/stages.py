@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -89,14 +90,15 @@ def stages_of(
     guides : sequence of Guide
         Maps whose documents are placed at each stage.
     """
-    found = moments(model, given)
+    found = candidates(model, given)
     if not found:
         return [], {}
     work = 0 if counts is None else counts.nnz * sum(one.n_topics for one in found)
     folds = counts is not None and work <= FOLD_WORK
     moves = guides if len(weights) * len(found) <= MOVED else ()
     metas, arrays = [], {}
-    for s, moment in enumerate(found):
+    for s, candidate in enumerate(found):
+        moment = candidate.build()
         shares = _folded(model, moment, counts) if folds else None
         if shares is None:
             shares = joined(weights, moment.owner, moment.n_topics)
@@ -111,16 +113,36 @@ def stages_of(
     return [*metas, _meta(model, _last(model), names, [])], arrays
 
 
+class Candidate(NamedTuple):
+    """A stage that may be shown; its tables are made when it is, since all of them are large."""
+
+    temperature: float
+    n_topics: int
+    build: Callable[[], Moment]
+
+
 def moments(model: Any, given: Stages | Sequence[Stage] | None) -> list[Moment]:
+    """The stages of `candidates`, with their tables."""
+    return [one.build() for one in candidates(model, given)]
+
+
+def candidates(model: Any, given: Stages | Sequence[Stage] | None) -> list[Candidate]:
     """The stages that tell the story of a model, at most MOST with the final one, hottest first."""
     if given is not None:
         kept = given.kept if isinstance(given, Stages) else tuple(given)
-        found = [*_hot(model), *(_of_stage(model, stage) for stage in kept)]
+        later = [
+            Candidate(one.temperature, one.n_distinct, partial(_of_stage, model, one))
+            for one in kept
+        ]
+        found = [*_hot(model), *later]
     elif getattr(model, "path_", ()) and tree_of(model) is not None:
-        found = [_of_step(model, step) for step in model.path_]
+        found = [
+            Candidate(step.temperature, step.n_components, partial(_of_step, model, step))
+            for step in model.path_
+        ]
     else:
         found = list(_of_tree(model))
-    way = [_last(model)]
+    way = [Candidate(model.temperature_, len(model.weights_), partial(_last, model))]
     # Backwards from the model itself: hotter, and with no more topics; a single one is the end.
     for one in sorted(found, key=lambda one: (one.temperature, -one.n_topics)):
         before = way[-1]
@@ -218,12 +240,13 @@ def _last(model: Any) -> Moment:
     return Moment(model.temperature_, model.weights_, model.components_, own)
 
 
-def _hot(model: Any) -> Iterator[Moment]:
+def _hot(model: Any) -> Iterator[Candidate]:
     """Above its first critical temperature a model is one topic, the corpus as a whole."""
     first = float(model.first_critical_)
     if math.isfinite(first):
         own = np.zeros(len(model.weights_), np.int64)
-        yield Moment(first, np.ones(1), model.unigram_[None], own)
+        whole = Moment(first, np.ones(1), model.unigram_[None], own)
+        yield Candidate(first, 1, lambda: whole)
 
 
 def _of_stage(model: Any, stage: Stage) -> Moment:
@@ -257,7 +280,7 @@ def _of_step(model: Any, step: Step) -> Moment:
     return Moment(step.temperature, weight, own, owner, step.model, step.params, number)
 
 
-def _of_tree(model: Any) -> Iterator[Moment]:
+def _of_tree(model: Any) -> Iterator[Candidate]:
     """What a tree says by itself: at each number of branches, the mean of the topics below each."""
     tree = tree_of(model)
     if tree is None:
@@ -266,14 +289,17 @@ def _of_tree(model: Any) -> Iterator[Moment]:
     hot = {float(model.first_critical_)} if model.first_critical_ > max(known, default=0) else set()
     for temperature in known | hot:
         parts = branches(tree, temperature)
-        if len(parts) == tree.n_leaves:
-            continue
-        owner = np.zeros(tree.n_leaves, np.int64)
-        for c, part in enumerate(parts):
-            owner[list(part)] = c
-        sizes = np.array([model.weights_[list(part)].sum() for part in parts])
-        table = np.stack([mean_of(model, part) for part in parts])
-        yield Moment(temperature, sizes, table, owner)
+        if len(parts) < tree.n_leaves:
+            build = partial(_of_parts, model, temperature, parts)
+            yield Candidate(temperature, len(parts), build)
+
+
+def _of_parts(model: Any, temperature: float, parts: tuple[tuple[int, ...], ...]) -> Moment:
+    owner = np.zeros(len(model.weights_), np.int64)
+    for c, part in enumerate(parts):
+        owner[list(part)] = c
+    sizes = np.array([model.weights_[list(part)].sum() for part in parts])
+    return Moment(temperature, sizes, np.stack([mean_of(model, part) for part in parts]), owner)
 
 
 def branches(tree: Tree, temperature: float) -> tuple[tuple[int, ...], ...]:
