@@ -13,7 +13,7 @@ import { Passage } from "./morph.js";
 import { bounds, mainBox } from "./places.js";
 import { codesOf, lookOf, paletteOf, sizesOf } from "./styles.js";
 
-const CALM = 150; // milliseconds after which a hand is taken to rest
+const CALM = 150; // milliseconds after which a hand is taken to rest, and no less than 3 frames
 const NO_INSET = { left: 0, top: 0, right: 0, bottom: 0 };
 
 /** One map on the screen. `stale` names what has changed since the last frame. */
@@ -34,6 +34,7 @@ export class View {
     this.fading = false;
     this.outline = null;
     this.settlers = [];
+    this.painted = new Promise((resolve) => (this.begun = resolve)); // the first picture
     this.stirred = -Infinity; // when a hand has last moved the map
     this.onFrame = () => {};
     this.frame = 0;
@@ -125,7 +126,8 @@ export class View {
       this.look = { ...lookOf(this), ...this.frameLines() };
       this.decor.drawUnder(this);
     }
-    const stirring = this.moving || now - this.stirred < CALM;
+    const calm = Math.max(CALM, 3 * this.painter.pace.milliseconds);
+    const stirring = this.moving || now - this.stirred < calm;
     const afresh = again || this.painter.isSpent(stirring, this.fading);
     if (afresh) this.painter.restart(this.look, stirring);
     if (again || this.stale.delete("over")) this.decor.drawOver(this);
@@ -143,6 +145,7 @@ export class View {
     this.fading = fading;
     this.painter.more();
     this.painter.show(writings);
+    this.begun();
   }
 
   frameLines() {
