@@ -209,7 +209,12 @@ export function colouring(data, state, theme) {
   return { kind: "category", colours, names, missing, column: null };
 }
 
-/** The entry of meta.columns that "column:3" means, or null. */
+/**
+ * The entry of meta.columns that "column:3" means.
+ * @param {any} data
+ * @param {string} choice
+ * @returns {any} null for "topic" and "none"
+ */
 export function columnOf(data, choice) {
   const match = /^column:(\d+)$/.exec(choice ?? "");
   return match ? (data.meta.columns[Number(match[1])] ?? null) : null;

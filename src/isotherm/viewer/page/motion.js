@@ -5,7 +5,11 @@ import { viewBetween } from "./camera.js";
 const FLIGHT = 650; // milliseconds
 const TURN = 0.12; // radians per second
 
-/** Whether the reader has asked for things to stand still. */
+/**
+ * Whether the reader has asked for things to stand still.
+ * @param {{motion?: boolean}} state
+ * @returns {boolean}
+ */
 export function isStill(state) {
   return state.motion === false || matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
