@@ -8,6 +8,7 @@ import itertools
 import json
 import random
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,6 +40,11 @@ class Load:
 
     def run(self, seconds: float = 60.0) -> None:
         """Send all requests; an error if that takes longer."""
+        # In a thread: where a browser is driven, this one has a loop of its own.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(self._run, seconds).result()
+
+    def _run(self, seconds: float) -> None:
         asyncio.run(asyncio.wait_for(self._all(), seconds))
 
     async def _all(self) -> None:
