@@ -3,7 +3,9 @@
 Held-out tokens steer stopping and cooling; held-out rows test what carries over to new rows.
 """
 
+import itertools
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,8 @@ RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomStat
 
 # A cell with more tokens than this is shared out in proportion, not token by token.
 _MANY_TOKENS = 64
+# Cells that are dealt at a time: their numbers stay in a near cache.
+_CELLS_AT_ONCE = 1 << 18
 # Beyond this, float64 skips whole numbers, and parts would not add up.
 _LARGEST_COUNT = 2.0**53
 
@@ -104,21 +108,38 @@ def hold_out_tokens(counts: Counts, fraction: float, seed: int) -> tuple[Counts,
     -------
     kept, held : Counts, both (I, J)
     """
-    matrix = counts.matrix
-    values = matrix.data.astype(np.float64)
-    columns = matrix.indices.astype(np.uint64)
-    rows = np.repeat(_row_keys(counts), np.diff(matrix.indptr))
-    keys = _scramble(rows ^ _scramble(columns + np.uint64(seed << 20)))
-    if counts.is_integral:
-        n = np.minimum(values, _MANY_TOKENS).astype(np.int64)
-        first = np.cumsum(n) - n
-        token = np.arange(n.sum()) - np.repeat(first, n)
-        out = _uniform(np.repeat(keys, n) + token.astype(np.uint64)) < fraction
-        held = np.add.reduceat(out, first, dtype=np.float64)
-        held = np.where(values > _MANY_TOKENS, np.rint(values * fraction), held)
-    else:
-        held = np.where(_uniform(keys) < fraction, values, 0.0)
-    return _with_values(counts, values - held), _with_values(counts, held)
+    matrix, whole, held = counts.matrix, counts.is_integral, np.empty(counts.nnz)
+    rows = _row_keys(counts)
+    marks = np.searchsorted(matrix.indptr, np.arange(0, counts.nnz, _CELLS_AT_ONCE), "right") - 1
+    bounds = np.unique(np.append(marks, counts.n_rows))
+
+    def deal(span: tuple[int, int]) -> None:
+        first, last = span
+        cells = slice(matrix.indptr[first], matrix.indptr[last])
+        columns = matrix.indices[cells].astype(np.uint64)
+        owners = np.repeat(rows[first:last], np.diff(matrix.indptr[first : last + 1]))
+        keys = _scramble(owners ^ _scramble(columns + np.uint64(seed << 20)))
+        held[cells] = _held(matrix.data[cells].astype(np.float64), keys, fraction, whole)
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(deal, itertools.pairwise(bounds.tolist())))
+        values = matrix.data.astype(np.float64)
+        kept, out = pool.map(lambda part: _with_values(counts, part), (values - held, held))
+    return kept, out
+
+
+def _held(
+    values: NDArray[np.float64], keys: NDArray[np.uint64], fraction: float, whole: bool
+) -> NDArray[np.float64]:
+    """How much of each cell is held out, by its key; token by token where counts are whole."""
+    if not whole:
+        return np.where(_uniform(keys) < fraction, values, 0.0)
+    n = np.minimum(values, _MANY_TOKENS).astype(np.int64)
+    first = np.cumsum(n) - n
+    token = np.arange(n.sum()) - np.repeat(first, n)
+    out = _uniform(np.repeat(keys, n) + token.astype(np.uint64)) < fraction
+    held = np.add.reduceat(out, first, dtype=np.float64)
+    return np.where(values > _MANY_TOKENS, np.rint(values * fraction), held)
 
 
 def hold_out_rows(
