@@ -21,7 +21,7 @@ DEAD = 1e-12
 FLOOR = 1e-12
 # Terms added in single precision before double precision takes over.
 RUN = 64
-# Random signs with which components are told apart quickly.
+# Random signs with which components are told apart quickly, and components compared at a time.
 SIGNS = 16
 
 
@@ -307,16 +307,20 @@ def leaders(weight: Array, table: Array, threshold: float = 0.02) -> Array:
     found: list[int] = []
     answer = np.full(len(weight), alive[0] if len(alive) else 0)
     for c in range(len(alive)):
-        first = next(
-            (
-                leader
-                for leader in found
-                if near[leader, c]
-                and np.abs(table[:, alive[c]] - table[:, alive[leader]]).sum() <= threshold
-            ),
-            c,
-        )
+        maybe = [leader for leader in found if near[leader, c]]
+        first = _first_within(table, alive[c], alive[maybe], threshold)
+        first = c if first is None else maybe[first]
         if first == c:
             found.append(c)
         answer[alive[c]] = alive[first]
     return answer
+
+
+def _first_within(table: Array, one: int, others: Array, threshold: float) -> int | None:
+    """Number of the first of some columns that one column is no further from than the threshold."""
+    for lo in range(0, len(others), SIGNS):
+        gaps = np.abs(table[:, others[lo : lo + SIGNS]] - table[:, one, None]).sum(axis=0)
+        within = np.flatnonzero(gaps <= threshold)
+        if len(within):
+            return lo + int(within[0])
+    return None
