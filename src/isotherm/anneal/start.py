@@ -140,7 +140,8 @@ def _begin(k: Kernels, block: Any, rows: Any, model: Model, params: Any) -> Expe
 def _gram_times(data: Data, scale: Array, centre: Array, basis: Array) -> Array:
     """S'S basis for the centred S = D_x^-1/2 (n - n(x) p') diag(scale), summed over blocks."""
     _, total, _ = data.sweep(_gram_share, data.no_rows, scale, centre, basis)
-    return np.asarray(total.table)
+    table: Array = total.table
+    return table
 
 
 def _gram_share(

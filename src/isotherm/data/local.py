@@ -69,4 +69,5 @@ class Local:
 
 def _double(sums: Array) -> Array:
     """Sums in float64, in which those of several blocks are added."""
-    return np.asarray(sums, np.float64)
+    double: Array = sums.astype(np.float64, copy=False)
+    return double

@@ -218,8 +218,9 @@ def of_type(block: BlockT, dtype: np.dtype[Any]) -> BlockT:
 
 
 def floored_log(table: Array) -> Array:
-    """Logarithm, not below log 1e-300."""
-    return np.asarray(np.maximum(_log(table), LOG_FLOOR))
+    """Logarithm, not below log 1e-300; on a device where the table is on one."""
+    logs: Array = np.maximum(_log(table), LOG_FLOOR)
+    return logs
 
 
 def _posterior(scores: Array, hard: bool) -> tuple[Array, Array]:
@@ -238,7 +239,8 @@ def _parts(terms: Array, share: Array) -> Array:
 
 def _log(x: Array) -> Array:
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(np.maximum(x, 0)))
+        logs: Array = np.log(np.maximum(x, 0))
+    return logs
 
 
 def _ratio(part: Array, whole: Array) -> Array:
