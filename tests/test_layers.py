@@ -53,6 +53,7 @@ ONLY_IN = {
     "starlette": ("viewer.server",),
     "threadpoolctl": ("kernels",),
     "torch": ("kernels",),
+    "triton": ("kernels",),
     "traitlets": ("viewer.widget",),
     "uvicorn": ("viewer.serving",),
 }

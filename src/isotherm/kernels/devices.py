@@ -1,0 +1,39 @@
+"""The backend for a device by its name."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from isotherm.errors import IsothermError
+from isotherm.kernels.cpu import Cpu
+
+# Torch's own name of the device that a name stands for; that of a GPU is its name.
+TORCH = {"torch": "cpu"}
+
+
+def kernels_on(device: Any, precision: str = "float32", n_threads: int | None = None) -> Any:
+    """Kernels for "cpu", "cuda" (or "cuda:1" and so on), or "torch", torch on the CPU.
+
+    Parameters
+    ----------
+    device : str
+    precision : {"float32", "float64"}
+    n_threads : int, optional
+        All cores by default.
+    """
+    if not isinstance(device, str) or not re.fullmatch(r"cpu|torch|cuda(:\d+)?", device):
+        raise IsothermError(
+            f"device={device!r}; it must be 'cpu', 'cuda' (or 'cuda:1' for the second GPU and so "
+            "on), or 'torch' for torch on the CPU"
+        )
+    if device == "cpu":
+        return Cpu(precision, n_threads)
+    try:
+        from isotherm.kernels.torch_kernels import Torch
+    except ImportError as missing:
+        raise IsothermError(
+            f"device={device!r} needs torch, which is not installed: pip install 'isotherm[gpu]', "
+            "or use device='cpu'"
+        ) from missing
+    return Torch(precision, TORCH.get(device, device), n_threads=n_threads)
