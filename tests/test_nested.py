@@ -102,3 +102,22 @@ def test_empty_tuple_stays_empty() -> None:
 def test_tuples_of_different_length_are_refused() -> None:
     with pytest.raises(ValueError, match="zip"):
         nested.apply(np.add, Pair(1, 2), Single(1))
+
+
+class _OnDevice:
+    """What stands for an array on a device."""
+
+    on_device = True
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.arange(3.0)
+
+
+def test_on_host_brings_arrays_of_a_device_home_from_any_depth() -> None:
+    kept = np.ones(2)
+    pair, name, plain = nested.on_host((Pair(_OnDevice(), kept), "name", (_OnDevice(),)))
+    assert isinstance(pair, Pair)
+    np.testing.assert_array_equal(pair[0], [0.0, 1.0, 2.0])
+    assert pair[1] is kept
+    assert name == "name"
+    np.testing.assert_array_equal(plain[0], [0.0, 1.0, 2.0])

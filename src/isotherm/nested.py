@@ -47,5 +47,13 @@ def concatenate(parts: Sequence[T]) -> T:
     return apply(lambda *fields: np.concatenate(fields, axis=0), *parts)
 
 
+def on_host(value: Any) -> Any:
+    """The same with numpy's arrays in place of those of a device, in tuples of any depth."""
+    if isinstance(value, tuple):
+        parts = [on_host(one) for one in value]
+        return _rebuild(value, parts) if hasattr(value, "_fields") else tuple(parts)
+    return np.asarray(value) if hasattr(value, "on_device") else value
+
+
 def _rebuild(like: T, fields: list[Any]) -> T:
     return type(like)(*fields)

@@ -13,6 +13,7 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
+from isotherm import nested
 from isotherm.anneal import journal
 from isotherm.anneal.callbacks import Callback, Log, Progress
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
@@ -20,7 +21,7 @@ from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.trace import Outcome
 from isotherm.errors import IsothermError
 from isotherm.estimators import checks
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.devices import kernels_on
 
 
 class Annealed(BaseEstimator):
@@ -76,11 +77,18 @@ class Annealed(BaseEstimator):
             # A fit that fails leaves the estimator as it was, fitted or not.
             self.__dict__ = before
             raise
+        self._come_home()
         if self.outcome_ == Outcome.INTERRUPTED.value:
             warnings.warn(f"fit was {self.outcome_}", ConvergenceWarning, stacklevel=4)
 
     def _fit(self, X: Any, sample_weight: Any) -> None:
         raise NotImplementedError
+
+    def _come_home(self) -> None:
+        """Keep what was fitted on the host, wherever that was."""
+        for name, value in list(vars(self).items()):
+            if name.endswith("_"):
+                setattr(self, name, nested.on_host(value))
 
     def _check_engine(self) -> None:
         """Refuse settings of the engine that make no sense."""
@@ -91,13 +99,14 @@ class Annealed(BaseEstimator):
         checks.one_of("precision", self.precision, ("auto", "float32", "float64"))
         if self.n_jobs is not None and self.n_jobs != -1:
             checks.integer("n_jobs", self.n_jobs, 1)
+        kernels_on(self.device)
         checks.provides("schedule", self.schedule, "next", "Exponential() or Fixed(1.0)")
         checks.callbacks(self.callbacks)
 
-    def _kernels(self) -> Cpu:
+    def _kernels(self) -> Any:
         # The precision of the fit: that of a batch by itself would depend on its size.
         threads = None if self.n_jobs in (None, -1) else int(self.n_jobs)
-        return Cpu(self.precision_, threads)
+        return kernels_on(self.device, self.precision_, threads)
 
     def _engine(self, schedule: Schedule) -> Annealer:
         """The engine with this estimator's settings."""

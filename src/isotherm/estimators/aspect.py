@@ -72,6 +72,9 @@ class AspectModel(GrowingEstimator):
         Type of the tables; "auto" is float32 except for small problems.
     n_jobs : int, optional
         Threads; None or -1 is all cores. The result does not depend on it, to the bit.
+    device : {"cpu", "cuda", "torch"}
+        Where the counts and tables are: "cuda" is an NVIDIA GPU ("cuda:1" the second one), with
+        the extra "gpu"; "torch" is torch on the CPU, to try the same without one.
     random_state : int, Generator, RandomState or None
     verbose : bool, optional
         Progress line; None shows it on a terminal after two seconds.
@@ -140,6 +143,7 @@ class AspectModel(GrowingEstimator):
         callbacks: Sequence[Callback] = (),
         precision: str = "auto",
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: bool | None = None,
     ) -> None:
@@ -159,6 +163,7 @@ class AspectModel(GrowingEstimator):
         self.callbacks = callbacks
         self.precision = precision
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 

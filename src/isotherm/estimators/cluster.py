@@ -68,7 +68,9 @@ class OneSidedClustering(GrowingEstimator):
         go to and fro at low temperatures until `max_iter`, and `over_relax` has no effect.
         `row_weights_` and `labels_` are those of the rows left out; `transform` and `predict` treat
         rows as new ones.
-    tol, max_iter, over_relax, record_critical, callbacks, precision, n_jobs, random_state, verbose
+    tol, max_iter, over_relax, record_critical, callbacks, precision
+        As in `AspectModel`.
+    n_jobs, device, random_state, verbose
         As in `AspectModel`.
 
     Attributes
@@ -116,6 +118,7 @@ class OneSidedClustering(GrowingEstimator):
         callbacks: Sequence[Callback] = (),
         precision: str = "auto",
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: bool | None = None,
     ) -> None:
@@ -136,6 +139,7 @@ class OneSidedClustering(GrowingEstimator):
         self.callbacks = callbacks
         self.precision = precision
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 

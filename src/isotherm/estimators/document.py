@@ -79,7 +79,9 @@ class DocumentMixture(GrowingEstimator):
     patience : int
         Temperatures (with "auto": generations of splits) without improvement before the cooling
         stops.
-    tol, max_iter, over_relax, record_critical, callbacks, precision, n_jobs, random_state, verbose
+    tol, max_iter, over_relax, record_critical, callbacks, precision
+        As in `AspectModel`.
+    n_jobs, device, random_state, verbose
         As in `AspectModel`.
 
     Attributes
@@ -122,6 +124,7 @@ class DocumentMixture(GrowingEstimator):
         callbacks: Sequence[Callback] = (),
         precision: str = "auto",
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: bool | None = None,
     ) -> None:
@@ -146,6 +149,7 @@ class DocumentMixture(GrowingEstimator):
         self.callbacks = callbacks
         self.precision = precision
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 

@@ -74,6 +74,7 @@ class GrowingEstimator(CountEstimator):
         other.n_components = n_components
         del other.path_, other.tree_
         other._set_fitted(Plan(data, data, None, engine.schedule), fit, fit)
+        other._come_home()
         return other
 
     def _growing_schedule(self) -> Schedule:

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from isotherm import nested
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.critical import first_critical
 from isotherm.anneal.schedule import Exponential, Fixed, Schedule, lowest
@@ -101,11 +102,8 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
     callbacks : sequence of Callback
     precision : {"auto", "float32", "float64"}
         Type of the large products; "auto" is float32 except for small problems.
-    n_jobs : int, optional
-        Threads; None or -1 is all cores. The result does not depend on it, to the bit.
-    random_state : int, Generator, RandomState or None
-    verbose : bool, optional
-        Progress line; None shows it on a terminal after two seconds.
+    n_jobs, device, random_state, verbose
+        As in `AspectModel`.
 
     Attributes
     ----------
@@ -161,6 +159,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         callbacks: Sequence[Callback] = (),
         precision: str = "auto",
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: bool | None = None,
     ) -> None:
@@ -181,6 +180,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         self.callbacks = callbacks
         self.precision = precision
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
@@ -210,7 +210,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         check_is_fitted(self)
         data = self._placed(self._vectors(X, reset=False), None)
         rows, _, _ = data.sweep(posterior, data.no_rows, self.model_, self.params_)
-        return np.concatenate([part.posterior for part in rows]).astype(np.float64)
+        return np.asarray(np.concatenate([part.posterior for part in rows]), np.float64)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
         """Rows drawn from the fitted density, (n_samples, D)."""
@@ -374,7 +374,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         values = self._vectors(X, reset=False)
         data = self._placed(values, None)
         rows, _, _ = data.sweep(project, data.no_rows, self.model_, self.params_, self.nodes_)
-        found: Projected = data.gather(rows)
+        found: Projected = nested.on_host(data.gather(rows))
         cells = (~np.isnan(values)).sum(axis=1)
         beyond = cut_off(self._scaled(values), data.kernels.dtype) / (2.0 * self.params_.noise)
         density = found.log_density - beyond - cells * np.log(self.scale_)

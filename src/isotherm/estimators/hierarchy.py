@@ -70,7 +70,9 @@ class HierarchicalClustering(CountEstimator):
         Generations of splits without improvement before the growth stops.
     temper_prior : bool or "auto"
         Temper P(c) while the tree grows; "auto" only if that predicts clearly better.
-    tol, max_iter, over_relax, record_critical, callbacks, precision, n_jobs, random_state, verbose
+    tol, max_iter, over_relax, record_critical, callbacks, precision
+        As in `AspectModel`.
+    n_jobs, device, random_state, verbose
         As in `AspectModel`.
 
     Attributes
@@ -128,6 +130,7 @@ class HierarchicalClustering(CountEstimator):
         callbacks: Sequence[Callback] = (),
         precision: str = "auto",
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: bool | None = None,
     ) -> None:
@@ -148,6 +151,7 @@ class HierarchicalClustering(CountEstimator):
         self.callbacks = callbacks
         self.precision = precision
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 

@@ -101,6 +101,7 @@ class LinkedEstimator(CountEstimator):
             self.n_components,
             precision=self.precision,
             n_jobs=self.n_jobs,
+            device=self.device,
             random_state=int(rng.integers(2**31)),
             verbose=self.verbose,
         )

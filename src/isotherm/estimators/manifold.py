@@ -45,7 +45,7 @@ class LapPLSI(LinkedEstimator):
         The fit has settled when a sweep lowers the energy by no more than this per token.
     max_iter : int
         Most sweeps.
-    callbacks, precision, n_jobs, random_state, verbose
+    callbacks, precision, n_jobs, device, random_state, verbose
         As in `AspectModel`. Weights of rows are double precision always.
 
     Attributes
@@ -92,6 +92,7 @@ class LapPLSI(LinkedEstimator):
         callbacks: Sequence[Callback] = (),
         precision: str = "auto",
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: bool | None = None,
     ) -> None:
@@ -107,6 +108,7 @@ class LapPLSI(LinkedEstimator):
         self.callbacks = callbacks
         self.precision = precision
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
@@ -135,7 +137,7 @@ class LTM(LinkedEstimator):
         some times slower.
     n_neighbors, max_label_edges, schedule, start, tol, max_iter
         As in `LapPLSI`.
-    callbacks, precision, n_jobs, random_state, verbose
+    callbacks, precision, n_jobs, device, random_state, verbose
         As in `AspectModel`.
 
     Attributes
@@ -161,6 +163,7 @@ class LTM(LinkedEstimator):
         callbacks: Sequence[Callback] = (),
         precision: str = "auto",
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: bool | None = None,
     ) -> None:
@@ -176,6 +179,7 @@ class LTM(LinkedEstimator):
         self.callbacks = callbacks
         self.precision = precision
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
@@ -210,7 +214,7 @@ class DTM(LinkedEstimator):
     schedule : Schedule, optional
         Temperatures; by default the one at which held-out tokens stop the cooling of the start,
         and `Fixed(1.0)` where a start is given.
-    callbacks, precision, n_jobs, random_state, verbose
+    callbacks, precision, n_jobs, device, random_state, verbose
         As in `AspectModel`.
 
     Attributes
@@ -244,6 +248,7 @@ class DTM(LinkedEstimator):
         callbacks: Sequence[Callback] = (),
         precision: str = "auto",
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: bool | None = None,
     ) -> None:
@@ -260,6 +265,7 @@ class DTM(LinkedEstimator):
         self.callbacks = callbacks
         self.precision = precision
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 

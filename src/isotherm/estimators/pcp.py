@@ -58,7 +58,7 @@ class PCP(ProjectionEstimator):
         Topics to begin with, rows sum to one; by default those of the aspect model.
     smooth, n_init, schedule, start, tol, max_iter
         As in `TTMM`; the factorized family begins where the structured one ends, at T = 1.
-    record_critical, callbacks, precision, n_jobs, random_state, verbose
+    record_critical, callbacks, precision, n_jobs, device, random_state, verbose
         As in `AspectModel`; critical temperatures are those of clusters with free means.
 
     Attributes
@@ -119,6 +119,7 @@ class PCP(ProjectionEstimator):
         callbacks: Sequence[Callback] = (),
         precision: str = "auto",
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: bool | None = None,
     ) -> None:
@@ -139,6 +140,7 @@ class PCP(ProjectionEstimator):
         self.callbacks = callbacks
         self.precision = precision
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 

@@ -62,7 +62,7 @@ class ProjectionEstimator(CountEstimator):
         """
         data, rows = self._folded(X)
         parts, _, _ = data.sweep(_project, rows, self.model_, self.params_)
-        return np.concatenate(parts)
+        return np.asarray(np.concatenate(parts))
 
     def perplexity(
         self,

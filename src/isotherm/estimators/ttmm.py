@@ -45,7 +45,7 @@ class TTMM(ProjectionEstimator):
         per token.
     max_iter : int
         Most sweeps at one temperature.
-    over_relax, record_critical, callbacks, precision, n_jobs, random_state, verbose
+    over_relax, record_critical, callbacks, precision, n_jobs, device, random_state, verbose
         As in `AspectModel`; critical temperatures are those of clusters with free means.
 
     Attributes
@@ -95,6 +95,7 @@ class TTMM(ProjectionEstimator):
         callbacks: Sequence[Callback] = (),
         precision: str = "auto",
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: bool | None = None,
     ) -> None:
@@ -111,6 +112,7 @@ class TTMM(ProjectionEstimator):
         self.callbacks = callbacks
         self.precision = precision
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 

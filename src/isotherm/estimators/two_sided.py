@@ -66,7 +66,7 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
     temper_prior : bool
         Temper the weights of the clusters together with the likelihood: keeps clusters balanced
         on sparse text.
-    tol, max_iter, record_critical, callbacks, precision, n_jobs, random_state, verbose
+    tol, max_iter, record_critical, callbacks, precision, n_jobs, device, random_state, verbose
         As in `AspectModel`.
 
     Attributes
@@ -125,6 +125,7 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         callbacks: Sequence[Callback] = (),
         precision: str = "auto",
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: bool | None = None,
     ) -> None:
@@ -141,6 +142,7 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         self.callbacks = callbacks
         self.precision = precision
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 

@@ -128,6 +128,8 @@ class Writer:
 
     def _numeric(self, value: Any, where: str) -> Any:
         """JSON of what numpy and scipy hold."""
+        if hasattr(value, "on_device"):
+            value = np.asarray(value)
         if isinstance(value, np.ndarray):
             return self._array(value, where)
         if isinstance(value, np.bool_ | np.integer | np.floating) and value.dtype.itemsize <= 8:

@@ -81,6 +81,8 @@ def digest(value: Any) -> str:
 
 def _parts(value: Any) -> Iterator[Any]:
     """What a value is made of, in bytes; each with its type, so that nothing runs together."""
+    if hasattr(value, "on_device"):
+        value = np.asarray(value)
     yield f"<{type(value).__name__}>".encode()
     if isinstance(value, np.ndarray):
         yield f"{value.dtype.str} {value.shape}".encode()

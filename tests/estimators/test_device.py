@@ -1,0 +1,129 @@
+"""Where a fit is computed: the same results on the torch backend, and what is refused."""
+
+import importlib.util
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from anneal.corpora import admixture
+from isotherm import (
+    DTM,
+    GTM,
+    PCP,
+    TTMM,
+    AspectModel,
+    DocumentMixture,
+    HierarchicalClustering,
+    IsothermError,
+    LapPLSI,
+    OneSidedClustering,
+    TwoSidedClustering,
+    load,
+    save,
+)
+from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.devices import kernels_on
+
+COUNTS = admixture(40, 30, 3)[0]
+needs_torch = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None,
+    reason="torch is not installed (pip install 'isotherm[gpu]')",
+)
+ESTIMATORS: dict[str, Any] = {
+    "aspect": AspectModel(3, random_state=0),
+    "aspect-auto": AspectModel("auto", max_components=2, random_state=0),
+    "aspect-leave-one-out": AspectModel(3, leave_one_out=True, random_state=0),
+    "one-sided": OneSidedClustering(3, random_state=0),
+    "document": DocumentMixture(3, random_state=0),
+    "two-sided": TwoSidedClustering(3, random_state=0),
+    "hierarchy": HierarchicalClustering(3, random_state=0),
+    "ttmm": TTMM(3, 4, random_state=0),
+    "pcp": PCP(3, 4, random_state=0),
+    "lap-plsi": LapPLSI(3, max_iter=5, random_state=0),
+    "dtm": DTM(3, max_iter=5, random_state=0),
+}
+
+
+def test_the_device_is_a_parameter_of_every_estimator() -> None:
+    for estimator in [*ESTIMATORS.values(), GTM()]:
+        assert estimator.get_params()["device"] == "cpu"
+        assert clone(estimator.set_params(device="cuda")).device == "cuda"
+        estimator.set_params(device="cpu")
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:x", "", None, 0, "CUDA"])
+def test_other_devices_are_refused_before_any_work(device: Any) -> None:
+    with pytest.raises(IsothermError, match=r"device=.*must be 'cpu', 'cuda'"):
+        AspectModel(2, device=device).fit(COUNTS)
+    with pytest.raises(IsothermError, match="device="):
+        GTM(device=device).fit(np.eye(4))
+
+
+@pytest.mark.parametrize("device", ["cuda", "torch", "cuda:1"])
+def test_without_torch_the_extra_is_named(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "isotherm.kernels.torch_kernels", None)
+    with pytest.raises(IsothermError, match=r"isotherm\[gpu\]"):
+        AspectModel(2, device=device).fit(COUNTS)
+    assert kernels_on("cpu", "float64", 2) == Cpu("float64", 2)
+
+
+@needs_torch
+def test_without_a_gpu_that_is_said() -> None:
+    import torch
+
+    missing = f"cuda:{torch.cuda.device_count()}"
+    with pytest.raises(IsothermError, match="finds no such GPU"):
+        AspectModel(2, device=missing).fit(COUNTS)
+
+
+@needs_torch
+@pytest.mark.filterwarnings("ignore::isotherm.IsothermWarning")
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_fits_on_torch_are_those_on_the_cpu(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from isotherm.kernels import torch_array
+
+    monkeypatch.setattr(torch_array, "FEW", 0)
+    here = clone(ESTIMATORS[name]).fit(COUNTS)
+    there = clone(ESTIMATORS[name]).set_params(device="torch").fit(COUNTS)
+    assert there.free_energy_ == pytest.approx(here.free_energy_, rel=1e-6)
+    np.testing.assert_allclose(there.components_, here.components_, atol=1e-5)
+    np.testing.assert_allclose(there.row_weights_, here.row_weights_, atol=1e-4)
+    np.testing.assert_allclose(there.transform(COUNTS), here.transform(COUNTS), atol=1e-4)
+    assert there.score(COUNTS) == pytest.approx(here.score(COUNTS), rel=1e-5)
+    assert _all_on_the_host(vars(there))
+
+
+@needs_torch
+def test_a_map_on_torch_is_that_on_the_cpu(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from isotherm.kernels import torch_array
+
+    monkeypatch.setattr(torch_array, "FEW", 0)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 1)) * [1.0, 0.5, 0.2] + 0.1 * rng.normal(size=(80, 3))
+    here = GTM(n_nodes=5, n_basis=3, random_state=0).fit(X)
+    there = GTM(n_nodes=5, n_basis=3, random_state=0, device="torch").fit(X)
+    np.testing.assert_allclose(there.centres_, here.centres_, atol=1e-5)
+    for call in ("transform", "score_samples", "responsibilities"):
+        found = getattr(there, call)(X)
+        assert type(found) is np.ndarray
+        np.testing.assert_allclose(found, getattr(here, call)(X), atol=1e-4)
+    assert _all_on_the_host(vars(there))
+
+
+@needs_torch
+def test_a_fit_on_torch_is_saved_and_loaded(tmp_path: Any) -> None:
+    model = AspectModel(3, random_state=0, device="torch").fit(COUNTS)
+    again = load(save(model, tmp_path / "model.isotherm"))
+    assert again.device == "torch"
+    np.testing.assert_array_equal(again.transform(COUNTS), model.transform(COUNTS))
+
+
+def _all_on_the_host(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(_all_on_the_host(one) for one in value.values())
+    if isinstance(value, tuple | list):
+        return all(_all_on_the_host(one) for one in value)
+    return not hasattr(value, "on_device")
