@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -172,3 +173,17 @@ def test_a_file_without_an_index_has_no_search(open_explorer: Any) -> None:
     page = open_explorer(blocks)
     assert page.evaluate("isotherm.source.search('kernel', 5)") is None
     assert page.evaluate("isotherm.source.document(3).then((found) => found.text)") is None
+
+
+def test_notebooks_show_the_page_in_a_frame(
+    open_page: Any, explorer: Explorer, tmp_path: Path
+) -> None:
+    path = tmp_path / "notebook.html"
+    text = explorer._repr_html_()
+    path.write_text(f'<!doctype html><meta charset="utf-8">{text}', encoding="utf-8")
+    page = open_page(path)
+    frame = page.frame_locator("iframe")
+    frame.locator("body[data-complete]").wait_for()
+    assert frame.locator("body[data-error]").count() == 0
+    assert frame.locator("title").text_content() == explorer.title
+    assert page.problems == []
