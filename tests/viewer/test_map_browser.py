@@ -423,6 +423,38 @@ def test_dragging_turns_a_deep_map_and_moves_a_flat_one(page: Any) -> None:
     assert steps.max() > 10
 
 
+def test_a_deep_map_turns_by_itself_while_it_is_asked_to(page: Any) -> None:
+    give(page, map=DEEP)
+
+    def travelled(rotate: bool) -> float:
+        return float(
+            page.evaluate(
+                """async (rotate) => {
+                  const { map, store } = isotherm;
+                  store.set({ overlays: { ...store.state.overlays, rotate } });
+                  const frames = map.stats().frames;
+                  const before = map.project(0);
+                  const begin = performance.now();
+                  while (performance.now() - begin < 2000) {
+                    await new Promise(requestAnimationFrame);
+                    if (map.stats().frames > frames + 5) break;
+                  }
+                  const after = map.project(0);
+                  return Math.hypot(after.x - before.x, after.y - before.y);
+                }""",
+                rotate,
+            )
+        )
+
+    assert travelled(True) == 0  # whoever asks for less motion is not turned around
+    page.emulate_media(reduced_motion="no-preference")
+    assert travelled(True) > 0.2
+    travelled(False)
+    settle(page)
+    page.emulate_media(reduced_motion="reduce")
+    assert travelled(False) == 0
+
+
 def test_two_fingers_zoom_and_move(page: Any) -> None:
     before = projected(page)
     page.evaluate(

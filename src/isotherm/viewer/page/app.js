@@ -40,7 +40,7 @@ function initialState(data) {
     mode: "move",
     tab: data.topics.length ? "topics" : "document",
     playing: false,
-    overlays: { labels: true, contours: false, grid: false, magnification: false },
+    overlays: { labels: true, contours: false, grid: false, magnification: false, rotate: false },
     theme: "auto",
     dark: false,
     motion: true,
@@ -124,7 +124,7 @@ export async function start() {
     connectEmbed(store, data);
     window.isotherm = { store, data, map, source };
     document.getElementById("loading").hidden = true;
-    await map.settle?.();
+    await map.painted(); // a first picture is enough: a large map goes on filling in
     document.body.dataset.ready = "";
     await takeRest(data, source, store);
     store.flush();

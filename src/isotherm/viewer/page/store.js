@@ -17,7 +17,7 @@
  * @property {string} size "none" or "column:c"
  * @property {Set<number>} hidden codes of the present colouring that are not drawn
  * @property {string} tab "topics", "tree", "search" or "document"
- * @property {{labels: boolean, contours: boolean, grid: boolean, magnification: boolean}} overlays
+ * @property {{labels: boolean, contours: boolean, grid: boolean, magnification: boolean, rotate: boolean}} overlays
  * @property {string} mode what dragging does: "move", "box" or "lasso"
  * @property {string} theme "auto", "light" or "dark"
  * @property {boolean} dark the theme that "auto" came to

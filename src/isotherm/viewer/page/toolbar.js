@@ -25,6 +25,7 @@ const OVERLAYS = [
   ["contours", "Density contours", () => true],
   ["grid", "Grid of the map", (map) => Boolean(map.grid)],
   ["magnification", "Magnification", (map) => Boolean(map.grid)],
+  ["rotate", "Turn slowly (3-D)", (map) => map.dimensions === 3],
 ];
 
 /**
