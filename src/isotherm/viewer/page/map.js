@@ -70,7 +70,7 @@ function follow(view, hand, store) {
     store.on(["size"], stale("sizes")),
     store.on(["matches", "selected", "node", "topic"], stale("lit", "labels")),
     store.on(["theme", "dark"], stale("theme", "palette", "labels")),
-    store.on(["overlays"], stale()),
+    store.on(["overlays", "motion"], stale()),
     store.on(["hover", "document"], () => view.request()),
     store.on(["mode"], () => hand.setMode(store.state.mode)),
   ];
