@@ -21,9 +21,12 @@ from isotherm import (
     LapPLSI,
     OneSidedClustering,
     TwoSidedClustering,
+    checkpointing,
     load,
     save,
 )
+from isotherm.anneal.callbacks import Callback
+from isotherm.anneal.stages import Stages
 from isotherm.kernels.cpu import Cpu
 from isotherm.kernels.devices import kernels_on
 
@@ -70,6 +73,23 @@ def test_without_torch_the_extra_is_named(device: str, monkeypatch: pytest.Monke
     assert kernels_on("cpu", "float64", 2) == Cpu("float64", 2)
 
 
+def test_bfloat16_is_refused_where_nothing_gains_by_it() -> None:
+    with pytest.raises(IsothermError, match=r"precision='bfloat16' with device='cpu'"):
+        AspectModel(2, precision="bfloat16").fit(COUNTS)
+
+
+@needs_torch
+def test_bfloat16_costs_digits_and_little_else() -> None:
+    plain, rough = (
+        AspectModel(3, precision=precision, device="torch", random_state=0).fit(COUNTS)
+        for precision in ("float32", "bfloat16")
+    )
+    assert rough.precision_ == "bfloat16"
+    assert rough.components_.dtype == np.float64
+    assert rough.perplexity(COUNTS) == pytest.approx(plain.perplexity(COUNTS), rel=0.02)
+    assert rough.free_energy_ != plain.free_energy_
+
+
 @needs_torch
 def test_without_a_gpu_that_is_said() -> None:
     import torch
@@ -111,6 +131,34 @@ def test_a_map_on_torch_is_that_on_the_cpu(tmp_path: Any, monkeypatch: pytest.Mo
         assert type(found) is np.ndarray
         np.testing.assert_allclose(found, getattr(here, call)(X), atol=1e-4)
     assert _all_on_the_host(vars(there))
+
+
+@needs_torch
+def test_a_fit_on_torch_goes_on_from_a_checkpoint(tmp_path: Any) -> None:
+    class StopAt(Callback):
+        def on_sweep(self, temperature: float, sweep: int, free_energy: float) -> None:
+            self.seen += 1
+            if self.seen == 5:
+                raise RuntimeError("power cut")
+
+        seen = 0
+
+    def model(*callbacks: Callback) -> AspectModel:
+        return AspectModel(3, random_state=0, device="torch", callbacks=callbacks)
+
+    whole, path = model().fit(COUNTS), tmp_path / "fit.checkpoint"
+    with pytest.raises(RuntimeError, match="power cut"), checkpointing(path, every=0):
+        model(StopAt()).fit(COUNTS)
+    with checkpointing(path, every=0):
+        again = model().fit(COUNTS)
+    np.testing.assert_array_equal(again.components_, whole.components_)
+
+
+@needs_torch
+def test_stages_of_a_run_on_torch_are_on_the_host() -> None:
+    stages = Stages()
+    AspectModel(3, random_state=0, device="torch", callbacks=[stages]).fit(COUNTS)
+    assert all(_all_on_the_host(stage.params) for stage in stages.kept)
 
 
 @needs_torch

@@ -86,7 +86,7 @@ class Stages(Callback):
         # One component is the same at every temperature.
         known = bool(self.kept) and record.n_effective == 1 == self.kept[-1].n_distinct
         if now and not known:
-            params = nested.apply(_single, fit.state.params)
+            params = nested.apply(_single, nested.on_host(fit.state.params))
             stage = Stage(fit.model, params, fit.temperature, record.n_effective)
             self.kept = self._within((*self.kept, stage))
         return False

@@ -96,10 +96,10 @@ class Annealed(BaseEstimator):
         checks.integer("max_iter", self.max_iter, 1)
         checks.flag("over_relax", self.over_relax)
         checks.flag("record_critical", self.record_critical)
-        checks.one_of("precision", self.precision, ("auto", "float32", "float64"))
+        checks.one_of("precision", self.precision, ("auto", "float32", "float64", "bfloat16"))
         if self.n_jobs is not None and self.n_jobs != -1:
             checks.integer("n_jobs", self.n_jobs, 1)
-        kernels_on(self.device)
+        kernels_on(self.device, "float32" if self.precision == "auto" else self.precision)
         checks.provides("schedule", self.schedule, "next", "Exponential() or Fixed(1.0)")
         checks.callbacks(self.callbacks)
 

@@ -68,8 +68,9 @@ class AspectModel(GrowingEstimator):
         Note the critical temperatures of all components in every record of `trace_` (an
         eigen-solve for each).
     callbacks : sequence of Callback
-    precision : {"auto", "float32", "float64"}
-        Type of the tables; "auto" is float32 except for small problems.
+    precision : {"auto", "float32", "float64", "bfloat16"}
+        Type of the tables; "auto" is float32 except for small problems. "bfloat16" is for
+        device="cuda" alone: float32, but sweeps gather three digits of it, in less time.
     n_jobs : int, optional
         Threads; None or -1 is all cores. The result does not depend on it, to the bit.
     device : {"cpu", "cuda", "torch"}
@@ -110,7 +111,7 @@ class AspectModel(GrowingEstimator):
         Sweeps in all.
     n_alive_, n_distinct_ : int
         Number of components with any weight, and of different ones.
-    precision_ : {"float32", "float64"}
+    precision_ : {"float32", "float64", "bfloat16"}
         Type of the tables, also when new rows are folded in.
     n_features_in_, feature_names_in_
 
@@ -200,7 +201,7 @@ class AspectModel(GrowingEstimator):
     def _learn(self, counts: Counts, weight: Array | None) -> None:
         if self.leave_one_out:
             leave_one_out.check_memory(
-                counts.nnz, self._n_first, self.precision_, self.memory_limit
+                counts.nnz, self._n_first, str(self._kernels().dtype), self.memory_limit
             )
 
     def _schedule(self) -> Schedule:

@@ -47,7 +47,7 @@ ALPHA = 0.002
 # Below this many rows x nodes x columns double precision costs nothing that anyone would notice.
 SMALL_WORK = 5_000_000
 # Numbers of the responsibilities that are held at a time.
-HELD = 1 << 24
+HELD, HELD_ON_DEVICE = 1 << 24, 1 << 27
 # Most sweeps at T = 1, in multiples of those at any other temperature.
 LAST = 10
 
@@ -359,8 +359,8 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         )
 
     def _placed(self, values: Array, weight: Array | None) -> Local:
-        rows = max(1, HELD // self.grid_.n_nodes)
-        kernels = self._kernels()
+        held = HELD if self.device == "cpu" else HELD_ON_DEVICE
+        rows, kernels = max(1, held // self.grid_.n_nodes), self._kernels()
         scaled = near(self._scaled(values), kernels.dtype)
         return Local(vector_blocks(scaled, weight, rows_per_block=rows), kernels)
 

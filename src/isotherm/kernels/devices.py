@@ -18,7 +18,8 @@ def kernels_on(device: Any, precision: str = "float32", n_threads: int | None = 
     Parameters
     ----------
     device : str
-    precision : {"float32", "float64"}
+    precision : {"float32", "float64", "bfloat16"}
+        "bfloat16" is float32 but for what an E-step gathers, and not for "cpu".
     n_threads : int, optional
         All cores by default.
     """
@@ -27,8 +28,13 @@ def kernels_on(device: Any, precision: str = "float32", n_threads: int | None = 
             f"device={device!r}; it must be 'cpu', 'cuda' (or 'cuda:1' for the second GPU and so "
             "on), or 'torch' for torch on the CPU"
         )
-    if device == "cpu":
+    if device == "cpu" and precision != "bfloat16":
         return Cpu(precision, n_threads)
+    if device == "cpu":
+        raise IsothermError(
+            "precision='bfloat16' with device='cpu'; only a GPU gains by it: use device='cuda', or "
+            "precision='float32'"
+        )
     try:
         from isotherm.kernels.torch_kernels import Torch
     except ImportError as missing:
@@ -36,4 +42,5 @@ def kernels_on(device: Any, precision: str = "float32", n_threads: int | None = 
             f"device={device!r} needs torch, which is not installed: pip install 'isotherm[gpu]', "
             "or use device='cpu'"
         ) from missing
-    return Torch(precision, TORCH.get(device, device), n_threads=n_threads)
+    kind, gathered = ("float32", precision) if precision == "bfloat16" else (precision, "same")
+    return Torch(kind, TORCH.get(device, device), gathered, n_threads=n_threads)

@@ -6,6 +6,8 @@ terms as a segment has to a lane, and the same every time.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+
 import torch
 import triton
 import triton.language as tl
@@ -35,10 +37,11 @@ def pair_rows(
     log_z = torch.empty(n, dtype=torch.float64, device=device)
     lost = torch.empty(n, dtype=torch.int32, device=device)
     L, BN, warps = _shape(K)
-    kernels.pair_rows[(n,)](
-        segments.starts, segments.ends, segments.owners, pattern.indices, values, U, V,
-        sums, ratio, log_z, lost, tiny, K, L, BN, ACCUMULATE[dtype], num_warps=warps,
-    )  # fmt: skip
+    with _on(U):
+        kernels.pair_rows[(n,)](
+            segments.starts, segments.ends, segments.owners, pattern.indices, values, U, V,
+            sums, ratio, log_z, lost, tiny, K, L, BN, ACCUMULATE[dtype], num_warps=warps,
+        )  # fmt: skip
     return PairHalf(_front(segments, sums, pattern.n_rows), ratio, log_z, lost)
 
 
@@ -74,10 +77,11 @@ def dots(pattern: Pattern, U: torch.Tensor, V: torch.Tensor) -> torch.Tensor:
     segments, K = pattern.by_row, U.shape[1]
     out = torch.empty(pattern.nnz, dtype=U.dtype, device=U.device)
     L, BN, warps = _shape(K)
-    kernels.pair_dots[(len(segments.owners),)](
-        segments.starts, segments.ends, segments.owners, pattern.indices, U, V, out,
-        K, L, BN, ACCUMULATE[U.dtype], num_warps=warps,
-    )  # fmt: skip
+    with _on(U):
+        kernels.pair_dots[(len(segments.owners),)](
+            segments.starts, segments.ends, segments.owners, pattern.indices, U, V, out,
+            K, L, BN, ACCUMULATE[U.dtype], num_warps=warps,
+        )  # fmt: skip
     return out
 
 
@@ -86,9 +90,10 @@ def power(table: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     out, K = torch.empty_like(table), table.shape[1]
     programs = triton.cdiv(table.numel(), BLOCK)
     if programs:
-        kernels.tempered[(programs,)](
-            table, scale, out, table.numel(), K, BLOCK, ACCUMULATE[table.dtype]
-        )
+        with _on(table):
+            kernels.tempered[(programs,)](
+                table, scale, out, table.numel(), K, BLOCK, ACCUMULATE[table.dtype]
+            )
     return out
 
 
@@ -98,10 +103,16 @@ def soften(scores: torch.Tensor, weight: torch.Tensor | None) -> tuple[torch.Ten
     log_z = torch.empty(n, dtype=torch.float64, device=scores.device)
     if n:
         given = scores if weight is None else weight
-        kernels.softened[(n,)](
-            scores, given, log_z, K, triton.next_power_of_2(K), weight is not None, num_warps=8
-        )
+        with _on(scores):
+            kernels.softened[(n,)](
+                scores, given, log_z, K, triton.next_power_of_2(K), weight is not None, num_warps=8
+            )
     return scores, log_z
+
+
+def _on(tensor: torch.Tensor) -> AbstractContextManager[object]:
+    """Triton launches on the current device: let that be the one where the tensor is."""
+    return torch.cuda.device(tensor.device) if tensor.is_cuda else nullcontext()
 
 
 def _shape(K: int) -> tuple[int, int, int]:
@@ -128,12 +139,13 @@ def _gathered(
     sums = torch.empty((n, K), dtype=kind, device=table.device)
     if n and K:
         L, BN, warps = _shape(K)
-        kernels.gathered_sums[(n,)](
-            segments.starts, segments.ends, index, index if entries is None else entries,
-            index if factor is None else factor, table, segments.owners, table, sums,
-            K, L, BN, factor is not None, entries is not None, False, ACCUMULATE[kind],
-            num_warps=warps,
-        )  # fmt: skip
+        with _on(table):
+            kernels.gathered_sums[(n,)](
+                segments.starts, segments.ends, index, index if entries is None else entries,
+                index if factor is None else factor, table, segments.owners, table, sums,
+                K, L, BN, factor is not None, entries is not None, False, ACCUMULATE[kind],
+                num_warps=warps,
+            )  # fmt: skip
     return sums
 
 
@@ -154,9 +166,10 @@ def _joined(
     owners = torch.arange(n, dtype=torch.int32, device=partial.device)
     if n and K:
         L, BN, warps = _shape(K)
-        kernels.gathered_sums[(n,)](
-            segments.lists, segments.lists[1:], segments.order, segments.order, partial, partial,
-            owners, partial if by is None else by, sums,
-            K, L, BN, False, False, by is not None, tl.float64, num_warps=warps,
-        )  # fmt: skip
+        with _on(partial):
+            kernels.gathered_sums[(n,)](
+                segments.lists, segments.lists[1:], segments.order, segments.order, partial,
+                partial, owners, partial if by is None else by, sums,
+                K, L, BN, False, False, by is not None, tl.float64, num_warps=warps,
+            )  # fmt: skip
     return sums
