@@ -59,21 +59,23 @@ def backend(gathered: str = "same", precision: str = "float32") -> Any:
 def sweep_rows(counts: Counts, limits: dict[str, float]) -> list[dict[str, Any]]:
     """Milliseconds of a sweep, bytes gathered and multiply-adds in that time, next to limits."""
     rows = []
-    for K in SWEEP_TARGETS:
-        for gathered, size in (("same", 4), ("bfloat16", 2)):
-            kernels = backend(gathered)
-            model, data = Aspect(K), Local.place(counts, kernels)
-            ours = common.Ours(model, data, Noisy(1.0).state(model, data, np.random.default_rng(0)))
-            for _ in range(5):
-                ours = ours._replace(state=ours.sweep(TEMPERATURE))
-            took = gpu.seconds(lambda ours=ours: ours.sweep(TEMPERATURE))
-            moved, done = 2 * counts.nnz * K * size, 6 * counts.nnz * K
-            rows.append({
-                "K": K, "tables": "float32" if gathered == "same" else gathered,
-                "ms": 1e3 * took, "gathers TB/s": moved / took / 1e12,
-                "of cache": moved / took / 1e12 / limits["gathers"],
-                "of copy": moved / took / 1e12 / limits["copy"], "TFLOP/s": done / took / 1e12,
-            })  # fmt: skip
+    cases = [(Aspect(K), gathered) for K in SWEEP_TARGETS for gathered in ("same", "bfloat16")]
+    for model, gathered in [*cases, (Cluster(128, temper_prior=True), "same")]:
+        size, K = 2 if gathered == "bfloat16" else 4, model.n_components
+        data = Local.place(counts, backend(gathered))
+        ours = common.Ours(model, data, Noisy(1.0).state(model, data, np.random.default_rng(0)))
+        for _ in range(5):
+            ours = ours._replace(state=ours.sweep(TEMPERATURE))
+        took = gpu.seconds(lambda ours=ours: ours.sweep(TEMPERATURE))
+        adds = 3 if isinstance(model, Aspect) else 2
+        moved, done = 2 * counts.nnz * K * size, 2 * adds * counts.nnz * K
+        rows.append({
+            "model": type(model).__name__, "K": K,
+            "tables": "float32" if gathered == "same" else gathered,
+            "ms": 1e3 * took, "gathers TB/s": moved / took / 1e12,
+            "of cache": moved / took / 1e12 / limits["gathers"],
+            "of copy": moved / took / 1e12 / limits["copy"], "TFLOP/s": done / took / 1e12,
+        })  # fmt: skip
     return rows
 
 
@@ -222,9 +224,9 @@ def main() -> None:
     print(f"\n{counts!r}, made in {time.perf_counter() - begin:.1f} s", flush=True)
     if "sweeps" in wanted:
         parts["sweeps"] = sweep_rows(counts, limits)
-        common.print_table(parts["sweeps"], "A sweep of the aspect model")
+        common.print_table(parts["sweeps"], "A sweep")
         for row in parts["sweeps"]:
-            if row["tables"] == "float32":
+            if row["model"] == "Aspect" and row["tables"] == "float32":
                 K = row["K"]
                 targets.append(common.Target(f"ms, K = {K}", row["ms"], high=SWEEP_TARGETS[K]))
     if "agreement" in wanted:

@@ -1,6 +1,7 @@
 """Where a fit is computed: the same results on the torch backend, and what is refused."""
 
 import importlib.util
+import os
 import sys
 from typing import Any
 
@@ -31,6 +32,8 @@ from isotherm.kernels.cpu import Cpu
 from isotherm.kernels.devices import kernels_on
 
 COUNTS = admixture(40, 30, 3)[0]
+# ISOTHERM_TEST_DEVICE=cuda in the environment runs the same on a GPU.
+DEVICE = os.environ.get("ISOTHERM_TEST_DEVICE", "torch")
 needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None,
     reason="torch is not installed (pip install 'isotherm[gpu]')",
@@ -81,7 +84,7 @@ def test_bfloat16_is_refused_where_nothing_gains_by_it() -> None:
 @needs_torch
 def test_bfloat16_costs_digits_and_little_else() -> None:
     plain, rough = (
-        AspectModel(3, precision=precision, device="torch", random_state=0).fit(COUNTS)
+        AspectModel(3, precision=precision, device=DEVICE, random_state=0).fit(COUNTS)
         for precision in ("float32", "bfloat16")
     )
     assert rough.precision_ == "bfloat16"
@@ -107,7 +110,7 @@ def test_fits_on_torch_are_those_on_the_cpu(name: str, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(torch_array, "FEW", 0)
     here = clone(ESTIMATORS[name]).fit(COUNTS)
-    there = clone(ESTIMATORS[name]).set_params(device="torch").fit(COUNTS)
+    there = clone(ESTIMATORS[name]).set_params(device=DEVICE).fit(COUNTS)
     assert there.free_energy_ == pytest.approx(here.free_energy_, rel=1e-6)
     np.testing.assert_allclose(there.components_, here.components_, atol=1e-5)
     np.testing.assert_allclose(there.row_weights_, here.row_weights_, atol=1e-4)
@@ -124,7 +127,7 @@ def test_a_map_on_torch_is_that_on_the_cpu(tmp_path: Any, monkeypatch: pytest.Mo
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 1)) * [1.0, 0.5, 0.2] + 0.1 * rng.normal(size=(80, 3))
     here = GTM(n_nodes=5, n_basis=3, random_state=0).fit(X)
-    there = GTM(n_nodes=5, n_basis=3, random_state=0, device="torch").fit(X)
+    there = GTM(n_nodes=5, n_basis=3, random_state=0, device=DEVICE).fit(X)
     np.testing.assert_allclose(there.centres_, here.centres_, atol=1e-5)
     for call in ("transform", "score_samples", "responsibilities"):
         found = getattr(there, call)(X)
@@ -144,7 +147,7 @@ def test_a_fit_on_torch_goes_on_from_a_checkpoint(tmp_path: Any) -> None:
         seen = 0
 
     def model(*callbacks: Callback) -> AspectModel:
-        return AspectModel(3, random_state=0, device="torch", callbacks=callbacks)
+        return AspectModel(3, random_state=0, device=DEVICE, callbacks=callbacks)
 
     whole, path = model().fit(COUNTS), tmp_path / "fit.checkpoint"
     with pytest.raises(RuntimeError, match="power cut"), checkpointing(path, every=0):
@@ -157,15 +160,15 @@ def test_a_fit_on_torch_goes_on_from_a_checkpoint(tmp_path: Any) -> None:
 @needs_torch
 def test_stages_of_a_run_on_torch_are_on_the_host() -> None:
     stages = Stages()
-    AspectModel(3, random_state=0, device="torch", callbacks=[stages]).fit(COUNTS)
+    AspectModel(3, random_state=0, device=DEVICE, callbacks=[stages]).fit(COUNTS)
     assert all(_all_on_the_host(stage.params) for stage in stages.kept)
 
 
 @needs_torch
 def test_a_fit_on_torch_is_saved_and_loaded(tmp_path: Any) -> None:
-    model = AspectModel(3, random_state=0, device="torch").fit(COUNTS)
+    model = AspectModel(3, random_state=0, device=DEVICE).fit(COUNTS)
     again = load(save(model, tmp_path / "model.isotherm"))
-    assert again.device == "torch"
+    assert again.device == DEVICE
     np.testing.assert_array_equal(again.transform(COUNTS), model.transform(COUNTS))
 
 

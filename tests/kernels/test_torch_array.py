@@ -1,6 +1,7 @@
 """Arrays on a device: the same numbers and types as numpy's, whatever is asked of them."""
 
 import copy
+import os
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed (pip install
 from isotherm.kernels import torch_array, torch_functions  # noqa: E402
 from isotherm.kernels.torch_array import DeviceArray, placed  # noqa: E402
 
-CPU = torch.device("cpu")
+PLACE = torch.device(os.environ.get("ISOTHERM_TEST_DEVICE", "cpu"))
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0.1, 2.0, (6, 4)).astype(np.float32)
 X[2, 1] = 0.0
@@ -91,7 +92,7 @@ def _few(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def device(value: Any) -> Any:
-    return placed(torch.from_numpy(np.array(value)), CPU)
+    return placed(torch.from_numpy(np.array(value)).to(PLACE), PLACE)
 
 
 def flat(value: Any) -> list[Any]:

@@ -2,9 +2,10 @@
 
 In double precision both agree to 1e-8 of the largest entry after some sweeps, in single precision
 to 2e-3 (rounding is magnified from sweep to sweep); energies to 1e-10 and 1e-5. The device is
-torch's CPU here; `benchmarks/gpu.py` checks the same on a GPU.
+torch's CPU; ISOTHERM_TEST_DEVICE=cuda in the environment runs the same on a GPU.
 """
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -50,11 +51,12 @@ HELD = poisson_counts(3)
 WEIGHT = np.random.default_rng(5).uniform(0.5, 2.0, len(COUNTS))
 TREE = Tree.from_nested([[0, 1], 2])
 PLAIN = Reference()
-DOUBLE = Torch("float64", "cpu")
+DEVICE = os.environ.get("ISOTHERM_TEST_DEVICE", "cpu")
+DOUBLE = Torch("float64", DEVICE)
 # Backend, tolerance of arrays, tolerance of energies.
 BACKENDS = {
     "double": (DOUBLE, 1e-8, 1e-10),
-    "single": (Torch("float32", "cpu"), 2e-3, 1e-5),
+    "single": (Torch("float32", DEVICE), 2e-3, 1e-5),
 }
 
 

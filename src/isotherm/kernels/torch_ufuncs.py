@@ -128,7 +128,7 @@ def _on_device(
     if ufunc.__name__ in ("maximum", "minimum") and not isinstance(tensors[1], torch.Tensor):
         tensors[1] = torch.tensor(tensors[1], dtype=DTYPES[wanted[1]], device=place)
     found: torch.Tensor = UFUNCS[ufunc.__name__](*tensors)
-    return found.to(DTYPES[wanted[-1]])
+    return found
 
 
 @functools.lru_cache(maxsize=512)
