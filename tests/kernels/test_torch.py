@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import wrightomega
 
 from isotherm.data.linked import LinkedBlock, Links
 from isotherm.data.vectors import vector_blocks
@@ -33,10 +34,17 @@ from kernels.cases import (
     equal,
     uneven_block,
 )
+from kernels.test_linked import outputs as linked_outputs
 from kernels.test_path import Case as PathCase
 
 torch = pytest.importorskip("torch", reason="torch is not installed (pip install 'isotherm[gpu]')")
-from isotherm.kernels import torch_array, torch_kernels, torch_pattern, torch_sums  # noqa: E402
+from isotherm.kernels import (  # noqa: E402
+    torch_array,
+    torch_kernels,
+    torch_linked,
+    torch_pattern,
+    torch_sums,
+)
 from isotherm.kernels.torch_kernels import Torch  # noqa: E402
 
 PLAIN = Reference()
@@ -168,6 +176,31 @@ def test_sums_over_many_rows_are_added_up_in_double_precision() -> None:
     np.testing.assert_allclose(sums.mass, 50_000.0, rtol=1e-6)
     table = np.full((300_000, 3), 0.1, np.float32)
     np.testing.assert_allclose(k.totals(table), 300_000 * float(np.float32(0.1)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("K", [1, 5])
+@pytest.mark.parametrize("name", LINKED_FUNCTIONS)
+def test_linked_rows_agree(name: str, K: int) -> None:
+    kernels = Torch("float32", DEVICE)  # such rows are float64 in any case
+    outcomes = linked_outputs(kernels, name, 1, K), linked_outputs(PLAIN, name, 1, K)
+    for found, wanted in zip(*outcomes, strict=True):
+        np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_rows_that_nothing_pulls_are_plain_or_stay() -> None:
+    counts = np.array([[1.0, 3.0], [0.0, 0.0], [0.0, 0.0]])
+    curvature = np.array([0.0, 0.0, 2.0])
+    slope = np.array([[9.0, 1.0], [9.0, 1.0], [1.0, 0.5]])
+    last = np.array([[0.5, 0.5], [0.2, 0.8], [0.5, 0.5]])
+    found = Torch("float32", DEVICE).simplex(counts, curvature, slope, last)
+    wanted = [[0.25, 0.75], [0.2, 0.8], [0.625, 0.375]]
+    np.testing.assert_allclose(np.asarray(found), wanted, atol=1e-12)
+
+
+def test_wright_omega_is_that_of_the_library() -> None:
+    x = np.concatenate([np.linspace(-60, 60, 2001), [-700.0, 1e3, 1e6]])
+    found = torch_linked._omega(torch.from_numpy(x)).numpy()
+    np.testing.assert_allclose(found, wrightomega(x), rtol=1e-12)
 
 
 def test_linked_blocks_keep_their_links() -> None:

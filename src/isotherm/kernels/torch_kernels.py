@@ -6,7 +6,6 @@ dense steps are torch's. Results do not change from run to run.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import ModuleType
@@ -20,10 +19,10 @@ from isotherm.data.vectors import VectorBlock
 from isotherm.errors import IsothermError
 from isotherm.kernels import torch_dense, torch_leave_one_out, torch_paths, torch_sums
 from isotherm.kernels.base import Array, BlockT, LeaveOneOut, NodeSums, PairSums, PathSums, RowSums
-from isotherm.kernels.cpu import TINY, Cpu
-from isotherm.kernels.linked import LinkedRows
+from isotherm.kernels.cpu import TINY
 from isotherm.kernels.reference import LOG_FLOOR
 from isotherm.kernels.torch_array import DTYPES, DeviceArray, placed, tensor_of
+from isotherm.kernels.torch_linked import LinkedTorch
 from isotherm.kernels.torch_pattern import Pattern, pattern_of
 
 # Rows whose sum is one term of the total of a table.
@@ -33,7 +32,7 @@ REDONE_AT_ONCE = 1 << 24
 
 
 @dataclass(frozen=True)
-class Torch(LinkedRows):
+class Torch(LinkedTorch):
     """Torch backend; satisfies `isotherm.kernels.base.Kernels`.
 
     Parameters
@@ -48,7 +47,7 @@ class Torch(LinkedRows):
     triton : bool, optional
         Whether sums over non-zeros are Triton's; by default on a GPU.
     n_threads : int, optional
-        Threads of what is done on the host; all cores by default.
+        Threads of what others do on the host; all cores by default.
     """
 
     precision: str = "float32"
@@ -264,10 +263,6 @@ class Torch(LinkedRows):
         return self._result(found[0]), self._result(found[1])
 
     # The rest ----------------------------------------------------------------------------------
-
-    def _run(self, piece: Callable[[int, int], Any], bounds: Array) -> list[Any]:
-        """Linked rows wait for each other, which is no work for a device: the host's loops."""
-        return Cpu(n_threads=self.n_threads)._run(piece, bounds)
 
     def _add_totals(self, block: Block) -> None:
         """Let a block know the totals of its rows and columns, else made on the host."""
