@@ -15,7 +15,10 @@ LAYERS = (
     ("errors", "files", "nested", "tree", "_tree_checks", "io.archive", "io.codec", "io.values"),
     ("data",),
     ("kernels",),
-    ("data.local", "data.remote", "graph", "_graph_parts"),
+    (
+        *("data.local", "data.remote", "data.streamed", "data.placing"),
+        *("graph", "_graph_parts"),
+    ),
     ("models",),
     ("anneal",),
     (
@@ -40,6 +43,7 @@ ONLY_IN = {
     "Stemmer": ("text.stem",),
     "anywidget": ("viewer.widget",),
     "dask": ("data.remote",),
+    "distributed": ("data.remote",),
     "h11": ("viewer.serving",),
     "matplotlib": ("plots", "map_plots", "bicluster_plots", "tree_plots", "growth_plots"),
     "narwhals": ("data.frames",),

@@ -90,7 +90,9 @@ def split_tokens(
     return tuple(parts)
 
 
-def hold_out_tokens(counts: Counts, fraction: float, seed: int) -> tuple[Counts, Counts]:
+def hold_out_tokens(
+    counts: Counts, fraction: float, seed: int, *, whole: bool | None = None
+) -> tuple[Counts, Counts]:
     """Counts to fit and counts to hold out, dealt by the content of each row.
 
     As `split_tokens`, but what happens to a row depends only on its own counts and the seed: equal
@@ -103,12 +105,16 @@ def hold_out_tokens(counts: Counts, fraction: float, seed: int) -> tuple[Counts,
     fraction : float in (0, 1)
         Share of the tokens to hold out.
     seed : int
+    whole : bool, optional
+        Whether there are tokens to deal; by default where every count is a whole number. For some
+        rows of a larger table, what holds of all of it.
 
     Returns
     -------
     kept, held : Counts, both (I, J)
     """
-    matrix, whole, held = counts.matrix, counts.is_integral, np.empty(counts.nnz)
+    matrix, held = counts.matrix, np.empty(counts.nnz)
+    whole = counts.is_integral if whole is None else whole
     rows = _row_keys(counts)
     marks = np.searchsorted(matrix.indptr, np.arange(0, counts.nnz, _CELLS_AT_ONCE), "right") - 1
     bounds = np.unique(np.append(marks, counts.n_rows))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,7 +12,7 @@ from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.schedule import Exponential, Schedule, Splitting, lowest
 from isotherm.anneal.start import Spectral, Start
 from isotherm.anneal.trace import Fit
-from isotherm.data.base import Array
+from isotherm.data.base import Array, Expected
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
 from isotherm.estimators import checks, leave_one_out
@@ -20,6 +20,10 @@ from isotherm.estimators.base import Plan
 from isotherm.estimators.growing import GrowingEstimator
 from isotherm.models.aspect import Aspect
 from isotherm.models.leave_one_out import AspectLeaveOneOut
+
+
+class _Mass(NamedTuple):
+    mass: Array
 
 
 class AspectModel(GrowingEstimator):
@@ -125,6 +129,8 @@ class AspectModel(GrowingEstimator):
     array([1., 1.])
     """
 
+    _streams = True
+
     def __init__(
         self,
         n_components: int | str = 10,
@@ -191,8 +197,8 @@ class AspectModel(GrowingEstimator):
 
     def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
         super()._set_fitted(plan, fit, cooled)
-        mass = [block.row_totals * block.weight for block in plan.full.blocks]
-        self.row_marginal_ = np.concatenate(mass) / plan.full.summary.total
+        mass, _, _ = plan.full.sweep(_row_mass, plan.full.no_rows)
+        self.row_marginal_ = plan.full.gather(mass).mass / plan.full.summary.total
 
     def _model(self, n_rows: int, total: float) -> Aspect:
         kind = AspectLeaveOneOut if self.leave_one_out else Aspect
@@ -213,3 +219,8 @@ class AspectModel(GrowingEstimator):
 
     def _start(self) -> Start:
         return Spectral()
+
+
+def _row_mass(k: Any, block: Any, rows: Any) -> Expected:
+    """Weighted tokens of each row, (I,)."""
+    return Expected(_Mass(np.asarray(block.row_totals * block.weight)), (), 0.0)

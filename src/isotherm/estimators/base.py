@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from isotherm import evaluate
+from isotherm import evaluate, nested
 from isotherm.anneal.callbacks import HeldoutRule
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
@@ -23,10 +23,11 @@ from isotherm.anneal.heldout import SMOOTHING, Heldout, HeldoutTokens, smoothed_
 from isotherm.anneal.schedule import Fixed, Schedule
 from isotherm.anneal.start import Start, state_of
 from isotherm.anneal.trace import Fit, Outcome, Record
-from isotherm.data.base import Array, Data
+from isotherm.data.base import Array, Data, Expected
 from isotherm.data.counts import Counts, as_counts
-from isotherm.data.local import Local
-from isotherm.data.split import as_generator, hold_out_tokens
+from isotherm.data.placing import changed, hold_out, place
+from isotherm.data.split import as_generator
+from isotherm.data.stored import StoredCounts
 from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.estimators import checks
 from isotherm.estimators.annealed import Annealed
@@ -41,17 +42,24 @@ SMALL_WORK = 2_000_000
 MANY = 64
 
 
+class _Weights(NamedTuple):
+    weights: Array
+
+
 class Plan(NamedTuple):
     """Data to cool on, data to finish on, what steers the stop, and how to cool."""
 
     data: Data
-    full: Local
+    full: Any
     heldout: Heldout | None
     schedule: Schedule
 
 
 class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
     """Base of the estimators for counts; not for direct use."""
+
+    # Whether everything goes through `_data`: then rows may come from the disk, block by block.
+    _streams = False
 
     def _fit(self, X: Any, sample_weight: Any) -> None:
         self._check_parameters()
@@ -89,9 +97,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         check_is_fitted(self)
         data = self._placed(self._counts(X, reset=False))
         rows = fold_in(self.model_, self.params_, data, self.temperature_)
-        return np.asarray(
-            self.model_.mixture(self.params_, data.gather(rows)).weights, dtype=np.float64
-        )
+        return _row_weights(self.model_, self.params_, data, rows)
 
     def perplexity(self, X: Any, X_heldout: Any = None, *, smoothing: float = SMOOTHING) -> float:
         """Perplexity per token of held-out tokens, natural logarithm; lower is better.
@@ -165,11 +171,11 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
 
     def _plan(self, model: CountModel, counts: Counts, weight: Array | None, seed: int) -> Plan:
         """Tokens held out of every row steer the stop (Hofmann's validation perplexity)."""
-        kernels, schedule = self._kernels(), self._cooling()
-        full = Local.place(self._prepared(counts), kernels, weight=weight)
+        schedule = self._cooling()
+        full = self._data(counts, weight)
         if self.validation_fraction:
-            kept, held = hold_out_tokens(counts, self.validation_fraction, seed)
-            data = Local.place(self._prepared(kept), kernels, weight=weight)
+            kept, held = hold_out(counts, self.validation_fraction, seed)
+            data = self._data(kept, weight)
             beside = data.beside(held)
             if data.summary.total > 0 and beside.summary.total > 0:
                 return Plan(data, full, HeldoutTokens(beside), schedule)
@@ -183,11 +189,17 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         """Counts as the model is given them."""
         return counts
 
-    def _placed(self, counts: Counts) -> Local:
+    def _placed(self, counts: Counts) -> Any:
         """New rows as the model folds them in."""
-        return Local.place(self._prepared(counts), self._kernels())
+        return self._data(counts, None)
 
     # The rest --------------------------------------------------------------------------------
+
+    def _data(self, counts: Any, weight: Array | None) -> Any:
+        """Counts as the model is given them, placed where they belong."""
+        if type(self)._prepared is not CountEstimator._prepared:
+            counts = changed(counts, self._prepared)
+        return place(counts, self._kernels(), weight=weight, n_components=self._n_expected)
 
     @property
     def _n_expected(self) -> int:
@@ -219,6 +231,10 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         if isinstance(X, Counts):
             self._check_names(X, reset)
             return X
+        if isinstance(X, StoredCounts):
+            self._check_streams(X)
+            self._check_names(X, reset)
+            return X  # type: ignore[return-value]  # what is asked of it, it has
         checked = validate_data(
             self,
             X,
@@ -239,7 +255,14 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         )
         warnings.warn(message, IsothermWarning, stacklevel=5)
 
-    def _check_names(self, X: Counts, reset: bool) -> None:
+    def _check_streams(self, X: StoredCounts) -> None:
+        if not self._streams:
+            raise IsothermError(
+                f"X is {X!r}, and {type(self).__name__} needs counts in memory; pass X.load(), or "
+                "use AspectModel or OneSidedClustering"
+            )
+
+    def _check_names(self, X: Counts | StoredCounts, reset: bool) -> None:
         if reset:
             self.n_features_in_ = X.n_columns
             if X.column_names is not None:
@@ -292,12 +315,11 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
 
     def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
         weight, table = fit.model.components(fit.state.params)
-        rows = plan.full.gather(fit.state.rows)
         self.model_ = fit.model
         self.params_ = fit.state.params
         self.components_ = np.ascontiguousarray(table.T, dtype=np.float64)
         self.weights_ = np.asarray(weight, np.float64)
-        self.row_weights_ = fit.model.mixture(fit.state.params, rows).weights
+        self.row_weights_ = _row_weights(fit.model, fit.state.params, plan.full, fit.state.rows)
         self.temperature_ = fit.temperature
         self.first_critical_ = cooled.first_critical
         self.trace_: tuple[Record, ...] = cooled.trace
@@ -313,7 +335,10 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
 
     def _heldout(self, X: Any, X_heldout: Any, smoothing: float) -> tuple[float, float]:
         checks.number("smoothing", smoothing, 0.0, 1.0)
-        given = self._counts(X, reset=False)
+        given: Any = self._counts(X, reset=False)
+        if isinstance(given, StoredCounts):
+            parts = [self._heldout(rows, None, smoothing) for rows in given.pieces()]
+            return sum(total for total, _ in parts), sum(tokens for _, tokens in parts)
         if X_heldout is None:
             given, held = evaluate.completion_halves(given)
         else:
@@ -343,3 +368,15 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         return tags
+
+
+def _row_weights(model: CountModel, params: Any, data: Any, rows: Any) -> Array:
+    """Weights of the components in every row, (I, K) float64, made where the rows are."""
+    made, _, _ = data.sweep(_mix, rows, model, params)
+    weights: Array = nested.on_host(data.gather(made)).weights
+    return weights
+
+
+def _mix(k: Any, block: Any, rows: Any, model: CountModel, params: Any) -> Expected:
+    weights = np.asarray(nested.on_host(model.mixture(params, rows)).weights, np.float64)
+    return Expected(_Weights(weights), (), 0.0)

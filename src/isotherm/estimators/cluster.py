@@ -98,6 +98,8 @@ class OneSidedClustering(GrowingEstimator):
     True
     """
 
+    _streams = True
+
     def __init__(
         self,
         n_components: int | str = 8,

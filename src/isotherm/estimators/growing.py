@@ -18,7 +18,6 @@ from isotherm.anneal.schedule import Fixed, Schedule, Tempered
 from isotherm.anneal.start import Noisy, state_of
 from isotherm.anneal.trace import Fit, Outcome, State, Step
 from isotherm.data.base import Array, Data
-from isotherm.data.local import Local
 from isotherm.data.split import as_generator
 from isotherm.errors import IsothermError
 from isotherm.estimators import checks
@@ -66,7 +65,7 @@ class GrowingEstimator(CountEstimator):
             )
         counts = self._counts(X, reset=False)
         weight = checks.row_weights(sample_weight, counts.row_totals)
-        data = Local.place(self._prepared(counts), self._kernels(), weight=weight)
+        data = self._data(counts, weight)
         step, state = cut_state(self.path_, n_components, data)
         engine = self._engine(Fixed(step.temperature))
         fit = engine.run(step.model, data, as_generator(0), state=state)

@@ -1,0 +1,288 @@
+"""Writing counts as a folder of plain arrays, in one pass over rows that come piece by piece."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from isotherm.data import _convert
+from isotherm.data.counts import Counts, as_counts
+from isotherm.errors import IsothermError
+from isotherm.io import archive, codec
+from isotherm.io.archive import META
+
+Array = NDArray[Any]
+
+FORMAT, VERSION, ABOUT = "isotherm stored counts", 1, "counts.json"
+ARRAYS = ("indptr", "indices", "values", "row_totals", "column_totals")
+NAMES = ("row_ids", "column_names")
+# The header of an .npy file has this length for any array with one axis: it is written last.
+HEADER = 128
+# Non-zeros that are held at a time where a source can be read in parts.
+AT_ONCE, ROWS_AT_ONCE = 1 << 20, 1 << 18
+
+
+class Piece(NamedTuple):
+    """Some rows in canonical form: sizes (I,) int64, indices (nnz,) int32, values (nnz,)."""
+
+    sizes: Array
+    indices: Array
+    values: Array
+
+
+class _Growing:
+    """An .npy file with one axis that grows at its end."""
+
+    def __init__(self, path: Path, dtype: Any) -> None:
+        self.path, self.dtype, self.length = path, np.dtype(dtype), 0
+        self.file: IO[bytes] = path.open("wb")
+        self.file.write(bytes(HEADER))
+
+    def add(self, array: Array) -> None:
+        self.file.write(np.ascontiguousarray(array, self.dtype).data)
+        self.length += len(array)
+
+    def finish(self) -> None:
+        header = io.BytesIO()
+        described = {"descr": self.dtype.str, "fortran_order": False, "shape": (self.length,)}
+        np.lib.format.write_array_header_1_0(header, described)
+        text = header.getvalue()
+        if len(text) != HEADER:
+            raise IsothermError(f"{self.path}: {self.length} entries are too many for one array")
+        self.file.seek(0)
+        self.file.write(text)
+        self.file.flush()
+        os.fsync(self.file.fileno())
+
+    def widened(self) -> _Growing:
+        """The same entries in float64."""
+        self.file.close()
+        other = _Growing(self.path.with_suffix(".wide"), np.float64)
+        with self.path.open("rb") as old:
+            old.seek(HEADER)
+            while part := old.read(AT_ONCE * self.dtype.itemsize):
+                other.add(np.frombuffer(part, self.dtype))
+        other.path.replace(self.path)
+        other.path = self.path
+        return other
+
+
+def write(folder: Path, source: Any, row_ids: Any, column_names: Any) -> None:
+    """Write the folder; it is there as a whole or not at all."""
+    if folder.exists() or not folder.parent.is_dir():
+        raise IsothermError(
+            f"cannot write {folder}: it is there already, or the folder that it should be in is "
+            "missing; give a new name in a folder that exists"
+        )
+    work = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    try:
+        pieces, names = _opened(source)
+        names = {**names, **_given(row_ids, column_names)}
+        _write(work, pieces, names)
+        work.replace(folder)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _given(*names: Any) -> dict[str, Any]:
+    found = zip(NAMES, names, strict=True)
+    return {name: _convert.listed(one, name) for name, one in found if one is not None}
+
+
+class _Writer:
+    """The arrays of a folder while rows are added to them."""
+
+    def __init__(self, work: Path) -> None:
+        self.indptr = _Growing(work / "indptr.npy", np.int64)
+        self.indices = _Growing(work / "indices.npy", np.int32)
+        self.values = _Growing(work / "values.npy", np.float32)
+        self.totals = _Growing(work / "row_totals.npy", np.float64)
+        self.columns, self.n_columns, self.whole = np.zeros(0), -1, True
+        self.indptr.add(np.zeros(1))
+
+    @property
+    def arrays(self) -> tuple[_Growing, ...]:
+        return self.indptr, self.indices, self.values, self.totals
+
+    def add(self, piece: Piece, width: int) -> None:
+        if self.n_columns not in (-1, width):
+            raise IsothermError(
+                f"a block has {width} columns, and those before it have {self.n_columns}; all "
+                "blocks are over the same columns"
+            )
+        if self.n_columns == -1:
+            self.n_columns, self.columns = width, np.zeros(width)
+        values = piece.values
+        if values.dtype == np.float64 and self.values.dtype == np.float32:
+            self.values = self.values.widened()
+        self.whole = self.whole and bool((values == np.floor(values)).all())
+        ends = np.cumsum(piece.sizes)
+        self.indptr.add(self.indices.length + ends)
+        self.indices.add(piece.indices)
+        self.values.add(values)
+        owner = np.repeat(np.arange(len(ends)), piece.sizes)
+        self.totals.add(np.bincount(owner, values, minlength=len(ends)))
+        self.columns += np.bincount(piece.indices, values, minlength=width)
+
+
+def _write(work: Path, pieces: Iterator[tuple[Piece, int]], names: dict[str, Any]) -> None:
+    writer = _Writer(work)
+    try:
+        for piece, width in pieces:
+            writer.add(piece, width)
+        shape = (writer.totals.length, writer.n_columns)
+        nnz, total = writer.indices.length, float(writer.columns.sum())
+        _check(shape, nnz, total, names)
+        for array in writer.arrays:
+            array.finish()
+    finally:
+        for array in writer.arrays:
+            array.file.close()
+    np.save(work / "column_totals.npy", writer.columns)
+    for name in NAMES:
+        if names.get(name) is not None:
+            text = json.dumps([_plain(one) for one in names[name]])
+            (work / f"{name}.json").write_text(text, encoding="utf-8")
+    about = {"format": FORMAT, "version": VERSION, "shape": shape, "nnz": nnz, "total": total}
+    about["integral"] = writer.whole
+    (work / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+
+def _check(shape: tuple[int, int], nnz: int, total: float, names: dict[str, Any]) -> None:
+    if not nnz:
+        raise IsothermError(
+            f"the counts of shape {shape} are all 0, or there are none; their total must be "
+            "positive. Check what the blocks were made of."
+        )
+    if not np.isfinite(total):
+        raise IsothermError("the total of the counts is infinity in float64; scale them down")
+    for name, length, axis in zip(NAMES, shape, ("row", "column"), strict=True):
+        found = _convert.labels(names.get(name), length, name, axis)
+        if axis == "column":
+            _convert.check_unique(found)
+
+
+def _plain(label: Any) -> Any:
+    return label if isinstance(label, str | int | float | bool) else str(label)
+
+
+# Sources ---------------------------------------------------------------------------------------
+
+
+def _opened(source: Any) -> tuple[Iterator[tuple[Piece, int]], dict[str, Any]]:
+    """Pieces with their number of columns, and names, of whatever holds counts."""
+    if isinstance(source, str | os.PathLike):
+        return _of_file(Path(source))
+    if isinstance(source, Counts) or sparse.issparse(source) or isinstance(source, np.ndarray):
+        counts = as_counts(source)
+        names = {name: getattr(counts, name) for name in NAMES}
+        return _of_blocks([counts]), {n: list(v) for n, v in names.items() if v is not None}
+    if not isinstance(source, Iterable):
+        raise IsothermError(
+            f"source is {source!r}; give Counts, a matrix, the path of a file of counts, or an "
+            "iterable of any of the first two"
+        )
+    return _of_blocks(source), {}
+
+
+def _of_blocks(blocks: Iterable[Any]) -> Iterator[tuple[Piece, int]]:
+    for block in blocks:
+        counts = as_counts(block, allow_empty=True)
+        matrix, first = counts.matrix, 0
+        for sizes in _runs(np.diff(matrix.indptr).astype(np.int64)):
+            cells = slice(first, first := first + int(sizes.sum()))
+            yield Piece(sizes, matrix.indices[cells], matrix.data[cells]), counts.n_columns
+
+
+def _of_file(path: Path) -> tuple[Iterator[tuple[Piece, int]], dict[str, Any]]:
+    """Pieces of a file of counts, which is never held as a whole; only its names are."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            meta = json.loads(file.read(META))
+            fields = meta["content"]["fields"]
+            matrix, names = fields["matrix"], {}
+            for name in NAMES:
+                found = _text(file, fields[name])
+                names.update({} if found is None else {name: found.tolist()})
+            parts = {name: matrix[name]["name"] for name in ("data", "indices", "indptr")}
+            sums = {name: meta["arrays"][one]["sha256"] for name, one in parts.items()}
+            width = int(matrix["shape"][1])
+    except archive.DAMAGE:
+        # Not as this version writes it: read as a whole, with all checks and their errors.
+        return _opened(Counts.load(path))
+    return _stream(path, parts, sums, width), names
+
+
+def _text(file: zipfile.ZipFile, given: Any) -> Array | None:
+    """Names as a file holds them; arrays that they are made of are read, no others."""
+    arrays = {}
+    for part in given.values() if isinstance(given, dict) else ():
+        if isinstance(part, dict) and "name" in part:
+            with file.open(f"arrays/{part['name']}.npy") as member:
+                arrays[part["name"]] = np.lib.format.read_array(member, allow_pickle=False)
+    found: Array | None = codec.Reader(codec.Registry(), arrays).decode(given)
+    return found
+
+
+class _Member:
+    """An array in a file of counts, read from its beginning to its end."""
+
+    def __init__(self, file: zipfile.ZipFile, name: str) -> None:
+        self.file, self.sum = file.open(f"arrays/{name}.npy"), hashlib.sha256()
+        if np.lib.format.read_magic(self) != (1, 0):
+            raise ValueError("an array of another version")
+        shape, _, self.dtype = np.lib.format.read_array_header_1_0(self)
+        (self.length,) = shape
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self.file.read(size)
+        self.sum.update(data)
+        return data
+
+    def next(self, n: int) -> Array:
+        found = np.frombuffer(self.read(n * self.dtype.itemsize), self.dtype)
+        if len(found) != n:
+            raise ValueError("an array that is cut off")
+        return found
+
+
+def _stream(
+    path: Path, parts: dict[str, str], sums: dict[str, str], width: int
+) -> Iterator[tuple[Piece, int]]:
+    """Pieces of about AT_ONCE non-zeros; an error at the end if the file was damaged."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            read = {name: _Member(file, one) for name, one in parts.items()}
+            ends = read["indptr"]
+            before, left = int(ends.next(1)[0]), ends.length - 1
+            while left:
+                bounds = ends.next(min(left, ROWS_AT_ONCE)).astype(np.int64)
+                left -= len(bounds)
+                for sizes in _runs(np.diff(bounds, prepend=before)):
+                    n = int(sizes.sum())
+                    yield Piece(sizes, read["indices"].next(n), read["data"].next(n)), width
+                before = int(bounds[-1])
+        damaged = [name for name, member in read.items() if member.sum.hexdigest() != sums[name]]
+        if damaged:
+            raise ValueError(f"the checksum of {damaged[0]} is wrong")
+    except archive.DAMAGE as error:
+        raise archive.unreadable(path, str(error)) from error
+
+
+def _runs(sizes: Array) -> Iterator[Array]:
+    """Sizes of rows (I,) cut into runs of about AT_ONCE non-zeros, and of one row at least."""
+    group = np.cumsum(sizes) // AT_ONCE
+    yield from np.split(sizes, np.flatnonzero(np.diff(group)) + 1)

@@ -1,0 +1,278 @@
+"""Counts that stay on the disk: a folder of plain arrays, read some rows at a time.
+
+`indptr.npy`, `indices.npy` and `values.npy` are the table in compressed rows; any program that
+reads numpy's files can map them into memory.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from isotherm.data import _convert, _stored_file
+from isotherm.data.counts import Counts
+from isotherm.data.split import hold_out_tokens
+from isotherm.errors import IsothermError
+
+__all__ = ["StoredCounts", "megabytes"]
+
+MEGABYTE = 2**20
+UNITS = {"": 1.0, "kb": 1 / 1000, "mb": 1.0, "gb": 1000.0, "tb": 1e6}
+BINARY = {"kib": 1 / 1024, "mib": 1.0, "gib": 1024.0, "tib": 1024.0**2}
+DEFAULT_MEMORY = 1000.0
+# Non-zeros that are changed at a time.
+CHANGED_AT_ONCE = 1 << 16
+
+
+def megabytes(memory: Any) -> float:
+    """A budget in MB (2**20 bytes) from a number of them, or from text such as "500MB", "2GB"."""
+    found = re.fullmatch(r"\s*([0-9.]+)\s*([a-z]*)\s*", str(memory).lower())
+    units = {**UNITS, **BINARY}
+    try:
+        size = float(found[1]) * units[found[2]] if found else math.nan
+    except (KeyError, ValueError):
+        size = math.nan
+    if isinstance(memory, bool) or not 0 < size < math.inf:
+        raise IsothermError(
+            f"memory={memory!r}; give a number of megabytes above 0, or text such as '500MB' or "
+            "'2GB'"
+        )
+    return size
+
+
+@dataclass(frozen=True, eq=False)
+class StoredCounts:
+    """Table n(x, y) in a folder on the disk, read some rows at a time.
+
+    Estimators that work by blocks take it in place of `Counts`: then a fit holds no more than
+    `memory` at a time, besides the interpreter, and keeps what it needs between sweeps in files.
+    Make one with `StoredCounts.write`.
+
+    Parameters
+    ----------
+    folder : path
+        What `StoredCounts.write` wrote.
+    memory : number or str
+        Budget of a fit: megabytes, or text such as "500MB" or "2GB".
+    scratch : path, optional
+        Folder for files of a fit, which are about three times as large as the counts, plus one
+        number for each row and component; the folder of the counts itself by default.
+
+    Examples
+    --------
+    >>> import tempfile, isotherm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     blocks = ([[2, 1, 0], [0, 0, 3]] for _ in range(100))
+    ...     stored = StoredCounts.write(f"{folder}/small.stored", blocks, memory="50MB")
+    ...     print(stored)
+    StoredCounts(200 rows x 3 columns, 300 non-zeros, total 600)
+    """
+
+    folder: Path
+    memory: float = DEFAULT_MEMORY
+    scratch: Path | None = None
+    change: Callable[[Counts], Counts] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check that the folder is what it should be."""
+        object.__setattr__(self, "folder", Path(self.folder).absolute())
+        object.__setattr__(self, "memory", megabytes(self.memory))
+        if self.scratch is not None:
+            object.__setattr__(self, "scratch", Path(self.scratch).absolute())
+        self._about  # noqa: B018 (reads the file, and refuses what is none)
+
+    @classmethod
+    def write(
+        cls,
+        folder: str | os.PathLike[str],
+        source: Any,
+        *,
+        row_ids: Any = None,
+        column_names: Any = None,
+        memory: Any = DEFAULT_MEMORY,
+        scratch: Path | None = None,
+    ) -> StoredCounts:
+        """Counts in a new folder, written in one pass.
+
+        Parameters
+        ----------
+        folder : path
+            A name that is not taken yet.
+        source : Counts, matrix, path of a file of counts, or iterable of counts or matrices
+            Of an iterable, one block of rows is held at a time; of a file, a part.
+        row_ids, column_names : sequence, optional
+            Names; those of the source by default, if it is no iterable.
+        memory, scratch
+            As of the class.
+        """
+        limit = megabytes(memory)
+        _stored_file.write(Path(folder), source, row_ids, column_names)
+        return cls(Path(folder), limit, scratch)
+
+    def with_memory(self, memory: Any) -> StoredCounts:
+        """The same counts with another budget."""
+        return replace(self, memory=megabytes(memory))
+
+    @cached_property
+    def _about(self) -> dict[str, Any]:
+        path = self.folder / _stored_file.ABOUT
+        try:
+            about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            if about["format"] != _stored_file.FORMAT:
+                raise ValueError("it says that it is something else")
+            if about["version"] > _stored_file.VERSION:
+                raise ValueError("it is of a newer version of isotherm")
+            n_rows = int(about["shape"][0])
+            for name, length in (("indptr", n_rows + 1), ("indices", about["nnz"])):
+                if len(self._array(name)) != length:
+                    raise ValueError(f"{name}.npy has another length")
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            raise IsothermError(
+                f"{self.folder} is no folder of counts, or a damaged one ({error}); give one that "
+                "StoredCounts.write made"
+            ) from error
+        return about
+
+    def _array(self, name: str) -> NDArray[Any]:
+        found: NDArray[Any] = np.load(self.folder / f"{name}.npy", mmap_mode="r")
+        return found.view(np.ndarray)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns, (I, J)."""
+        n_rows, n_columns = self._about["shape"]
+        return int(n_rows), int(n_columns)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows I, empty ones included."""
+        return self.shape[0]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns J, empty ones included."""
+        return self.shape[1]
+
+    @property
+    def nnz(self) -> int:
+        """Number of cells with a positive count."""
+        return int(self._about["nnz"])
+
+    @property
+    def total(self) -> float:
+        """Sum N of all counts."""
+        return float(self._about["total"])
+
+    @property
+    def is_integral(self) -> bool:
+        """Whether every count is a whole number."""
+        return bool(self._about["integral"])
+
+    @property
+    def row_totals(self) -> NDArray[Any]:
+        """Sums n(x) of the rows, (I,), in a file."""
+        return self._array("row_totals")
+
+    @property
+    def column_totals(self) -> NDArray[Any]:
+        """Sums n(y) of the columns, (J,)."""
+        return np.array(self._array("column_totals"))
+
+    @property
+    def indptr(self) -> NDArray[Any]:
+        """Where each row begins, (I + 1,), in a file."""
+        return self._array("indptr")
+
+    @property
+    def row_ids(self) -> NDArray[np.object_] | None:
+        """Names of the rows, (I,), read each time that they are asked for."""
+        return self._names("row_ids", self.n_rows, "row")
+
+    @cached_property
+    def column_names(self) -> NDArray[np.object_] | None:
+        """Names of the columns, (J,)."""
+        return self._names("column_names", self.n_columns, "column")
+
+    def _names(self, name: str, length: int, axis: str) -> NDArray[np.object_] | None:
+        path = self.folder / f"{name}.json"
+        if not path.exists():
+            return None
+        return _convert.labels(json.loads(path.read_text("utf-8")), length, name, axis)
+
+    def rows(self, first: int, last: int) -> Counts:
+        """Counts of the rows from `first` to before `last`, in memory, without names."""
+        if self.change is None:
+            return self._read(first, last)
+        # A change may need many times the memory of what it changes: a few rows at a time.
+        indptr = np.array(self.indptr[first : last + 1])
+        marks = np.flatnonzero(np.diff((indptr - indptr[0]) // CHANGED_AT_ONCE)) + first
+        cuts = np.unique(np.concatenate([[first], marks, [last]])).tolist()
+        parts = [self.change(self._read(lo, hi)).matrix for lo, hi in itertools.pairwise(cuts)]
+        return Counts._trusted(sparse.csr_array(sparse.vstack(parts, format="csr")), None, None)
+
+    def _read(self, first: int, last: int) -> Counts:
+        indptr = np.array(self.indptr[first : last + 1])
+        cells = slice(indptr[0], indptr[-1])
+        parts = (
+            np.array(self._array("values")[cells]),
+            np.array(self._array("indices")[cells]),
+            indptr - indptr[0],
+        )
+        matrix = sparse.csr_array(parts, shape=(last - first, self.n_columns))
+        return Counts._trusted(matrix, None, None)
+
+    def pieces(self) -> Iterator[Counts]:
+        """Counts of all rows, some at a time: a tenth of the budget, and one row at least."""
+        most = max(1, int(0.1 * self.memory * MEGABYTE / (16 * max(1.0, self.nnz / self.n_rows))))
+        for first in range(0, self.n_rows, most):
+            yield self.rows(first, min(first + most, self.n_rows))
+
+    def load(self) -> Counts:
+        """All of it, in memory."""
+        found = self.rows(0, self.n_rows)
+        return Counts._trusted(found.matrix, self.row_ids, self.column_names)
+
+    def changed(self, change: Callable[[Counts], Counts]) -> StoredCounts:
+        """The same with a function applied to rows as they are read; totals stay the old ones."""
+        if self.change is not None:
+            change = partial(_both, self.change, change)
+        return replace(self, change=change)
+
+    def hold_out(self, fraction: float, seed: int) -> tuple[StoredCounts, StoredCounts]:
+        """Counts to fit and counts to hold out, as `hold_out_tokens` deals them."""
+        kept, held = (
+            self.changed(partial(_dealt, fraction, seed, self.is_integral, which))
+            for which in (0, 1)
+        )
+        return kept, held
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return self.n_rows
+
+    def __repr__(self) -> str:
+        n_rows, n_columns = self.shape
+        return (
+            f"StoredCounts({n_rows} rows x {n_columns} columns, {self.nnz} non-zeros, "
+            f"total {self.total:.15g})"
+        )
+
+
+def _both(first: Callable[[Counts], Counts], then: Callable[[Counts], Counts], rows: Counts) -> Any:
+    return then(first(rows))
+
+
+def _dealt(fraction: float, seed: int, whole: bool, which: int, rows: Counts) -> Counts:
+    return hold_out_tokens(rows, fraction, seed, whole=whole)[which]
