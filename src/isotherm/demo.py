@@ -89,7 +89,7 @@ def explorer_of(corpus: Docstrings, maps: Sequence[MappedCorpus]) -> Explorer:
         maps,
         counts=corpus.counts,
         title=TITLE,
-        subtitle="Every point is a docstring; those on similar topics lie together",
+        subtitle="Every point is a docstring",
         columns={"part": corpus.sublabels, "words counted": corpus.counts.row_totals},
         nouns={"row": "docstring", "rows": "docstrings"},
     )

@@ -420,6 +420,31 @@ def test_the_legend_hides_isolates_and_searches(page: Any, told: dict[str, Any])
     assert page.locator("#legend .gradient").is_visible()
 
 
+def test_the_legend_has_topics_in_the_order_of_the_tree(page: Any, told: dict[str, Any]) -> None:
+    """Whatever the numbers of the topics: related ones stand together, at every stage."""
+    kept = page.evaluate(
+        "() => { const { topics } = isotherm.data; const kept = topics.map((one) => one.node);"
+        " [topics[0].node, topics[23].node] = [kept[23], kept[0]];"
+        " isotherm.store.set({ arrived: -1 }); isotherm.store.flush(); return kept; }"
+    )
+    names = [topic["name"] for topic in told["points"].meta["topics"]]
+    page.locator("#legend .list").focus()
+    expected = [names[23], *names[1:23], names[0]]
+    shown = drawn(page, "#legend .legend-entry .name")
+    assert shown == expected[: len(shown)]
+    assert len(shown) > 5
+    page.evaluate(
+        "kept => { kept.forEach((node, k) => (isotherm.data.topics[k].node = node));"
+        " isotherm.store.set({ stage: 1 }); isotherm.store.flush(); }",
+        kept,
+    )
+    stage = told["points"].meta["stages"][1]["topics"]
+    firsts = [min(topic["finals"]) for topic in stage]
+    assert drawn(page, "#legend .legend-entry .name") == [
+        stage[k]["name"] for k in np.argsort(firsts, kind="stable")
+    ]
+
+
 # Keys and reach ---------------------------------------------------------------------------------
 
 

@@ -13,6 +13,22 @@ function tally(codes, size) {
   return counts;
 }
 
+/** Topics of a stage in the order of the tree: related ones, which have related hues, in a row. */
+function inTree(data, stage) {
+  const { tree, topics } = data;
+  const path = (node) => (node < 0 ? [] : [...path(tree.parents[node]), node]);
+  const paths = topics.map(({ node }) => (tree && node !== null ? path(node) : []));
+  const before = (a, b) => {
+    const at = paths[a].findIndex((node, depth) => node !== paths[b][depth]);
+    return at < 0 ? 0 : paths[a][at] - (paths[b][at] ?? -1);
+  };
+  const ranks = new Map([...topics.keys()].sort(before).map((k, rank) => [k, rank]));
+  const firsts = data.topicsAt(stage).map(({ finals }, k) =>
+    finals ? Math.min(...finals.map((one) => ranks.get(one))) : ranks.get(k),
+  );
+  return [...firsts.keys()].sort((a, b) => firsts[a] - firsts[b]);
+}
+
 /**
  * Fills the legend and keeps it true.
  * @param {HTMLElement} element
@@ -41,7 +57,7 @@ export function createLegend(element, data, store, map) {
     "aria-label": "Find in the legend",
     oninput: () => list(),
   });
-  let shown = { colours: [], names: [], counts: [], codes: [] };
+  let shown = { colours: [], names: [], counts: [], order: [], codes: [] };
   const rows = createList({
     label: "Colours: Enter draws or hides one, o shows only it",
     height: 1.75,
@@ -103,10 +119,8 @@ export function createLegend(element, data, store, map) {
 
   function list() {
     const wanted = filter.value.trim().toLowerCase();
-    const codes = [];
-    for (let code = 0; code < shown.colours.length; code++) {
-      if (!wanted || shown.names[code].toLowerCase().includes(wanted)) codes.push(code);
-    }
+    const named = (code) => shown.names[code].toLowerCase().includes(wanted);
+    const codes = wanted ? shown.order.filter(named) : [...shown.order];
     if (!wanted && shown.counts[shown.colours.length]) codes.push(shown.colours.length);
     shown.codes = codes;
     none.hidden = codes.length > 0;
@@ -120,7 +134,9 @@ export function createLegend(element, data, store, map) {
     const codes = found.column
       ? data.points.array(`column${state.colour.slice(7)}`)
       : data.codesAt(state.stage);
-    shown = { ...found, counts: tally(codes ?? data.codes, found.colours.length), codes: [] };
+    const order = found.column ? [...found.colours.keys()] : inTree(data, state.stage);
+    const counts = tally(codes ?? data.codes, found.colours.length);
+    shown = { ...found, order, counts, codes: [] };
     put(
       body,
       found.names.length > SEARCH_FROM ? filter : null,
