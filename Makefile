@@ -8,13 +8,13 @@ PYTEST_FLAGS ?= -n auto
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
-CODE := src tests $(wildcard benchmarks)
+CODE := src tests $(wildcard benchmarks docs/*.py)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 # All extras share one environment, so two installs must not run at once.
 .NOTPARALLEL:
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench gallery clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | column -t -s '|' 2>/dev/null \
@@ -35,6 +35,9 @@ bench: $(VENV)/.stamp-bench  ## run benchmarks; choose with BENCH="kernels ..."
 	@set -e; for name in $(BENCH); do \
 	  echo "== $$name"; $(BIN)/python benchmarks/$$name.py; \
 	done
+
+gallery: $(VENV)/.stamp-test  ## take the pictures of docs/gallery.md; needs Chromium
+	$(BIN)/python docs/make_gallery.py
 
 clean:  ## remove the environment, caches and reports
 	rm -rf $(VENV) build dist demo-report .mypy_cache .pytest_cache .ruff_cache .hypothesis
