@@ -60,7 +60,7 @@ def test_second_example_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.M
     said = re.match(r"AspectModel: (\d+) components", run(second))
     assert said
     assert 35 <= int(said[1]) <= 40
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["path.svg", "report.html"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["docstrings.html", "path.svg"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
