@@ -9,6 +9,7 @@ takes seconds for what a GPU does in no time: on few rows, in a process of its o
 
 import inspect
 import os
+import pickle
 import subprocess
 import sys
 from typing import Any
@@ -270,6 +271,15 @@ def test_rows_and_columns_of_a_single_token_have_no_say_of_themselves(precision:
         outcomes = call(Torch(precision, DEVICE), name, case), call(PLAIN, name, case)
         for found, wanted in zip(*outcomes, strict=True):
             assert off(found, wanted) <= 50 * TOLERANCE[precision]
+
+
+def test_a_backend_that_was_used_is_pickled_by_its_settings() -> None:
+    kernels = Torch("float64", DEVICE, "bfloat16", n_threads=2)
+    kernels.totals(np.ones((3, 2)))
+    kernels.power(np.ones((3, 2)), 0.5, np.zeros(2))
+    again = pickle.loads(pickle.dumps(kernels))
+    assert again == kernels
+    assert again._sums is kernels._sums
 
 
 def test_the_same_comes_out_every_time() -> None:

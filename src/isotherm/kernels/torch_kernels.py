@@ -64,6 +64,10 @@ class Torch(LinkedTorch):
                 "install NVIDIA's driver and a build of torch for CUDA"
             )
 
+    def __reduce__(self) -> Any:
+        """Its settings alone: what is made of them is made anew in another process."""
+        return Torch, (self.precision, self.device, self.gathered, self.triton, self.n_threads)
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the tables."""
