@@ -28,10 +28,13 @@ const WHEEL = [
 /** The same for things without an order: neighbours in the list differ most. -1 is grey. */
 const TURNS = [5, 1, 3, 6, 0, 4, 2, -1];
 const SHIFTS = [0, -0.15, 0.13];
-const GREY = toLab([128, 128, 136]);
+const GREY = toLab([96, 98, 106]); // darker than purple, which looks grey to some
 
-/** What a colour may be so that it stands out from the background. */
-const LIGHTNESS = { light: [0.32, 0.8], dark: [0.52, 0.9] };
+/**
+ * What a colour may be so that it stands out from the background. A yellow that is any darker is an
+ * orange to those who see no green.
+ */
+const LIGHTNESS = { light: [0.32, 0.86], dark: [0.52, 0.9] };
 const MISSING = { light: [196, 198, 204], dark: [88, 92, 102] };
 /** Lightness of neighbours of one branch: their hues are too near to tell them apart alone. */
 const SIBLINGS = [0, -0.1, 0.08];
