@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from isotherm.anneal.start import Noisy, Spectral
     from isotherm.data.counts import Counts, as_counts
     from isotherm.data.split import split_rows, split_tokens
+    from isotherm.data.stored import StoredCounts
     from isotherm.datasets.docstrings import load_docstrings
     from isotherm.errors import IsothermError, IsothermWarning
     from isotherm.estimators.aspect import AspectModel
@@ -82,6 +83,7 @@ _HOME = {
     "Spectral": "isotherm.anneal.start",
     "Splitting": "isotherm.anneal.schedule",
     "Stages": "isotherm.anneal.stages",
+    "StoredCounts": "isotherm.data.stored",
     "TTMM": "isotherm.estimators.ttmm",
     "Tempered": "isotherm.anneal.schedule",
     "TimeLimit": "isotherm.anneal.callbacks",
@@ -137,6 +139,7 @@ __all__ = [
     "Spectral",
     "Splitting",
     "Stages",
+    "StoredCounts",
     "Tempered",
     "TimeLimit",
     "Tree",

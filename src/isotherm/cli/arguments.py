@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Never
 
 from isotherm.cli.nearest import meant
+from isotherm.errors import IsothermError
 
 
 class Parser(argparse.ArgumentParser):
@@ -87,6 +88,18 @@ def not_negative(text: str) -> float:
     if not 0.0 <= value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is no number of at least 0")
     return value
+
+
+def budget(text: str) -> float:
+    """An amount of memory, in MB: "500MB", "2GB"."""
+    from isotherm.data.stored import megabytes
+
+    try:
+        return megabytes(text)
+    except IsothermError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no amount of memory; use 500MB or 2GB, for instance"
+        ) from None
 
 
 def share(text: str) -> float:

@@ -15,6 +15,7 @@ from isotherm.cli.arguments import (
     Parser,
     add_force,
     at_least,
+    budget,
     given,
     not_negative,
     number_or_auto,
@@ -70,6 +71,13 @@ def add_arguments(parser: Parser) -> None:
         metavar="S",
         help="seconds between checkpoints (%(default)g)",
     )
+    add(
+        "--memory",
+        type=budget,
+        metavar="SIZE",
+        help="leave counts on the disk and use so much memory, e.g. 500MB (aspect, clusters)",
+    )
+    add("--scheduler", metavar="ADDRESS", help="fit on the workers of this Dask scheduler")
     add_force(parser)
     counting.add_counting(parser)
 
@@ -99,6 +107,7 @@ def run(options: argparse.Namespace) -> int:
 def _begun(options: argparse.Namespace, final: Path, held: ExitStack) -> Run:
     """A new run, with counts and documents."""
     source = existing(options.source, "documents or counts")
+    _check_place(options, source)
     settings = given(options, (*FITTING, *counting.COUNTING))
     models.check(settings)
     work = runs.unfinished(final)
@@ -126,6 +135,19 @@ def _begun(options: argparse.Namespace, final: Path, held: ExitStack) -> Run:
     except BaseException:
         shutil.rmtree(work, ignore_errors=True)
         raise
+
+
+def _check_place(options: argparse.Namespace, source: Path) -> None:
+    if options.memory is not None and not runs.is_archive(source):
+        raise IsothermError(
+            f"--memory with {source}, which is no file of counts; count first: isotherm count "
+            f"{source}"
+        )
+    if options.scheduler is not None and options.supervise is not None:
+        raise IsothermError(
+            "--scheduler with --supervise; models of linked documents are fitted in one process: "
+            "leave one of them out"
+        )
 
 
 def _left_by_others(work: Path) -> bool:
@@ -165,7 +187,20 @@ def _read_counts(
             f"{source} is counted already, so --{vain[0].replace('_', '-')} comes too late; leave "
             "it out, or count again with isotherm count"
         )
+    if options.memory is not None:
+        return _stored(options, source)
     counts = Counts.load(source)
+    docs = documents.read(documents.beside(source), counts)
+    return counts, docs, docs.counting or {}
+
+
+def _stored(options: argparse.Namespace, source: Path) -> tuple[Any, Documents, dict[str, Any]]:
+    """The same, with counts in a folder: they are never in memory as a whole."""
+    from isotherm.data.stored import StoredCounts
+
+    folder = runs.stored_beside(options.out or Path(stem(source) + runs.ENDING))
+    shutil.rmtree(folder, ignore_errors=True)
+    counts: Any = StoredCounts.write(folder, source, memory=options.memory)
     docs = documents.read(documents.beside(source), counts)
     return counts, docs, docs.counting or {}
 
@@ -230,19 +265,29 @@ def _computed(options: argparse.Namespace, run: Run) -> dict[str, Any]:
     begin = time.perf_counter()
     model = models.made(run.settings, options, console.quiet(options))
     stages = kept.watching(model)
-    known = run.documents.labels(run.settings.get("supervise"))
+    supervise = run.settings.get("supervise")
+    known = None if supervise is None else run.documents.labels(supervise)
+    counts = run.to_fit(options.memory)
     with warnings.catch_warnings():
         # What these say is said at the end, in the words of this command.
         warnings.filterwarnings("ignore", message="(fit was )?interrupted")
-        with checkpointing(run.checkpoint, every=options.checkpoint_every):
-            if known is None:
-                model.fit(run.counts)
-            else:  # tables without a label have an empty text there
-                model.fit(run.counts, [None if label == "" else label for label in known])
+        with ExitStack() as held:
+            if options.memory is None and options.scheduler is None:
+                # Rows on the disk or on workers are not in reach of a checkpoint.
+                held.enter_context(checkpointing(run.checkpoint, every=options.checkpoint_every))
+            if known is not None:  # tables without a label have an empty text there
+                model.fit(counts, [None if label == "" else label for label in known])
+            elif options.scheduler is not None:
+                from isotherm.data.remote import connected
+
+                model.fit(counts, client=held.enter_context(connected(options.scheduler)))
+            else:
+                model.fit(counts)
             interrupted = model.outcome_ == Outcome.INTERRUPTED.value
             kept.write_stages(run, stages)
             # Last: where there is a model, the fit is done. What watched it is no part of it.
             model.set_params(callbacks=()).save(run.folder / runs.MODEL)
+    shutil.rmtree(run.folder / runs.STORED, ignore_errors=True)
     return {
         "interrupted": interrupted,
         "topics": len(model.weights_),
@@ -271,7 +316,7 @@ def _tell(options: argparse.Namespace, run: Run, begin: float) -> None:
     }
     head = (
         f"{run.folder}: {console.plural(len(topics), 'topic')} of "
-        f"{console.plural(run.counts.n_rows, 'document')} ({type(model).__name__}, "
+        f"{console.plural(run.about['documents'], 'document')} ({type(model).__name__}, "
         f"{summary['seconds']:.1f} s)"
     )
     after = [f"isotherm topics {run.folder}", f"isotherm view {run.folder}"]

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "isotherm run", 1
 ENDING, UNFINISHED = ".run", ".unfinished"
 ABOUT, MODEL, COUNTS = "run.json", "model.iso", "counts.iso"
+# Counts of a fit that leaves them on the disk, as long as it goes on.
+STORED = "counts.stored"
 # What is read of a run, by the types that it has in its file.
 ABOUT_TYPES: dict[str, Any] = {"source": str, "documents": int, "words": int, "tokens": int | float}
 ABOUT_TYPES |= {"settings": dict, "library": str, "interrupted": bool}
@@ -99,6 +101,17 @@ class Run:
         from isotherm.data.counts import Counts
 
         return Counts.load(self.folder / COUNTS)
+
+    def to_fit(self, memory: float | None) -> Any:
+        """What to fit to: the counts, or where memory is short, a folder of them."""
+        from isotherm.data.stored import StoredCounts
+
+        if memory is None:
+            return self.counts
+        folder = self.folder / STORED
+        if not folder.exists():
+            return StoredCounts.write(folder, self.folder / COUNTS, memory=memory)
+        return StoredCounts(folder, memory)
 
     @cached_property
     def words(self) -> list[str]:
@@ -231,7 +244,13 @@ def begun(
 ) -> Run:
     """A run with everything but its model, in an empty folder under its unfinished name."""
     folder = unfinished(final)
-    counts.save(folder / COUNTS)
+    beside = stored_beside(final)
+    if beside.exists():
+        # They were put there a moment ago, from a file that needs no more than a copy.
+        shutil.copyfile(source, folder / COUNTS)
+        beside.rename(folder / STORED)
+    else:
+        counts.save(folder / COUNTS)
     documents.write(folder / DOCUMENTS, docs)
     about = {
         "format": FORMAT,
@@ -263,6 +282,11 @@ def done(run: Run, final: Path) -> Run:
 def unfinished(final: Path) -> Path:
     """Name of the folder of a run that is not done."""
     return final.with_name(final.name + UNFINISHED)
+
+
+def stored_beside(final: Path) -> Path:
+    """Name of the folder of stored counts before the folder of the run is there."""
+    return final.with_name(final.name + ".stored")
 
 
 def plain(settings: dict[str, Any]) -> dict[str, Any]:

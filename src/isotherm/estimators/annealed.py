@@ -19,6 +19,7 @@ from isotherm.anneal.callbacks import Callback, Log, Progress
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.trace import Outcome
+from isotherm.data.placing import using
 from isotherm.errors import IsothermError
 from isotherm.estimators import checks
 from isotherm.kernels.devices import kernels_on
@@ -27,7 +28,7 @@ from isotherm.kernels.devices import kernels_on
 class Annealed(BaseEstimator):
     """Base of all estimators; not for direct use. A shell defines `_fit`."""
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, client: Any = None) -> Self:
         """Fit to data.
 
         Parameters
@@ -37,12 +38,16 @@ class Annealed(BaseEstimator):
         y : ignored
         sample_weight : array-like (I,), optional
             How often each row counts.
+        client : dask.distributed.Client, optional
+            Keep counts and row states on the workers of this cluster. No parameter of the
+            constructor: a connection can be neither cloned nor saved, and the result does not
+            depend on it.
 
         Returns
         -------
         self
         """
-        with self._afresh():
+        with self._afresh(), using(client):
             self._fit(X, sample_weight)
         return self
 

@@ -1,0 +1,87 @@
+"""A sweep on the workers of a local Dask cluster, next to the same sweep in this process.
+
+Two workers with one thread each against two threads here: what is left is the cost of messages and
+of adding up sums. Sweeps alternate, so that whatever else the machine does is shared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+
+import _common as common
+from isotherm.anneal.start import Noisy
+from isotherm.data.counts import Counts
+from isotherm.data.local import Local
+from isotherm.data.remote import Remote
+from isotherm.kernels.cpu import Cpu
+from isotherm.models.aspect import Aspect
+
+MOST = 1.25
+
+
+def main() -> None:
+    """Print the table, and write the results."""
+    from distributed import Client, LocalCluster
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=210_000)
+    parser.add_argument("--columns", type=int, default=10_000)
+    parser.add_argument("--components", type=int, default=64)
+    parser.add_argument("--rounds", type=int, default=8)
+    options = parser.parse_args()
+    info = common.machine()
+    common.print_machine(info)
+    counts = Counts(common.zipf(options.rows, options.columns))
+    kernels, model = Cpu(), Aspect(options.components)
+    sides: dict[str, Any] = {}
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        sides["in process"] = Local.place(counts, kernels)
+        sides["2 workers"] = Remote.place(counts, kernels, client)
+        start = Noisy(1.0)
+        states = {
+            name: start.state(model, data, np.random.default_rng(0)) for name, data in sides.items()
+        }
+        seconds: dict[str, list[float]] = {name: [] for name in sides}
+        energies = {}
+        for _ in range(options.rounds):
+            for name, data in sides.items():
+                state, begin = states[name], time.perf_counter()
+                rows, stats, energy = data.sweep(
+                    common._expect, state.rows, model, state.params, 1.0
+                )
+                params, extra = model.maximize(stats, state.params, 1.0, data.kernels)
+                states[name] = type(state)(params, rows, extra)
+                seconds[name].append(time.perf_counter() - begin)
+                energies[name] = energy
+    table = [
+        {
+            "where": name, "I": counts.n_rows, "J": counts.n_columns, "nnz": counts.nnz,
+            "K": options.components, "s, best": min(took[1:]),
+            "s, median": float(np.median(took[1:])), "energy": energies[name],
+        }
+        for name, took in seconds.items()
+    ]  # fmt: skip
+    pairs = zip(seconds["2 workers"][1:], seconds["in process"][1:], strict=True)
+    gap = abs(energies["2 workers"] / energies["in process"] - 1)
+    targets = [
+        common.Target("non-zeros, million", counts.nnz / 1e6, low=19.5),
+        common.Target("workers over process, best", table[1]["s, best"] / table[0]["s, best"],
+                      high=MOST),
+        common.Target("the same, median of pairs", float(np.median([a / b for a, b in pairs])),
+                      high=MOST),
+        common.Target("free energies differ, relative", gap, high=1e-9),
+    ]  # fmt: skip
+    common.print_table(table, "One sweep of the aspect model at T = 1")
+    common.print_targets(targets)
+    common.write_results("cluster", info, rows=table, targets=[one.row() for one in targets])
+
+
+if __name__ == "__main__":
+    main()

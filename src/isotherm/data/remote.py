@@ -1,0 +1,399 @@
+"""Blocks on the workers of a Dask cluster: rows stay there, statistics and energies come back.
+
+Parameters go to every worker once a sweep. When a worker dies, others load its blocks again and
+compute its row states again, from copies that every few sweeps are left with a neighbour.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import time
+import uuid
+import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from isotherm import nested
+from isotherm.data import _shares
+from isotherm.data.base import Array, RowsHandle, Summary, Task
+from isotherm.data.counts import Counts
+from isotherm.data.stored import StoredCounts
+from isotherm.errors import IsothermError
+from isotherm.kernels.base import Kernels
+from isotherm.kernels.cpu import Cpu
+
+log = logging.getLogger("isotherm")
+
+# Non-zeros to a block, and blocks at least: so many workers can share the work evenly.
+NONZEROS, LEAST = 4_000_000, 8
+# Sweeps after which row states are copied to a neighbour.
+COPIED_EVERY = 8
+# Seconds between looks at who is alive, and for one to come; how often a sweep is begun again.
+LOOK, PATIENCE, ATTEMPTS = 0.5, 120.0, 10
+# Sums of so many workers are added by the client; bytes of parameters that are worth a broadcast.
+AT_THE_END, LARGE = 4, 1 << 20
+# Seconds for a scheduler to answer.
+TIMEOUT = 20
+
+
+class _Lost(Exception):  # noqa: N818 (never seen by users)
+    """Workers are not there any more, or have forgotten what they had."""
+
+
+class _Recipe:
+    """How a row state came to be: enough to make it again, for any block."""
+
+    def __init__(self, data: Remote, task: Task, rows: Any, shared: tuple[Any, ...]) -> None:
+        self.name, self.data, self.task, self.rows, self.shared = _name(), data, task, rows, shared
+        self.depth: int = 1 + max((one.depth for one in _recipes(rows)), default=0)
+        # Where copies are, worker by block, and their name.
+        self.copies: dict[int, str] = {}
+        self.copy = ""
+
+
+class Version:
+    """Row states of all blocks at one time; they are kept for as long as somebody holds this."""
+
+    def __init__(self, recipe: _Recipe) -> None:
+        self.recipe = recipe
+
+
+class _Cluster:
+    """A client, who has which block, and what there is to forget."""
+
+    def __init__(self, client: Any, n_blocks: int) -> None:
+        self.client, self.n_blocks = client, n_blocks
+        workers = self.alive()
+        self.n_threads: dict[str, int] = client.nthreads()
+        places = np.linspace(0, len(workers), n_blocks, endpoint=False).astype(int)
+        self.owner = [workers[place] for place in places]
+        self.data: weakref.WeakSet[Remote] = weakref.WeakSet()
+        self.versions: weakref.WeakSet[Version] = weakref.WeakSet()
+        self.dead: list[str] = []
+
+    def alive(self) -> list[str]:
+        """Addresses of the workers; waits for one where there is none."""
+        until = time.monotonic() + PATIENCE
+        while not (found := sorted(self.client.nthreads())):
+            if time.monotonic() > until:
+                raise IsothermError("the cluster has no workers; start some, and fit again")
+            time.sleep(LOOK)
+        return found
+
+    def groups(self, numbers: Iterable[int]) -> dict[str, list[int]]:
+        """Blocks by the worker that has them."""
+        found: dict[str, list[int]] = {}
+        for number in numbers:
+            found.setdefault(self.owner[number], []).append(number)
+        return found
+
+    def submit(self, worker: str, function: Any, *arguments: Any) -> Any:
+        """Future of a call on a worker, and on no other."""
+        return self.client.submit(function, *arguments, workers=[worker], pure=False)
+
+    def wait(self, futures: list[Any], among: Iterable[str] = ()) -> list[Any]:
+        """The futures, done; `_Lost` where that will never be."""
+        import distributed
+
+        wait: Any = distributed.wait
+        while True:
+            try:
+                wait(futures, timeout=LOOK)
+            except TimeoutError:
+                if set(among or self.owner) <= set(self.client.nthreads()):
+                    continue
+                raise _Lost from None
+            for future in futures:
+                if future.status != "finished":
+                    self._raise(future)
+            return futures
+
+    def _raise(self, future: Any) -> None:
+        from distributed.scheduler import KilledWorker
+
+        error = future.exception() if future.status == "error" else None
+        if error is None or isinstance(error, _shares.Gone | KilledWorker | OSError):
+            raise _Lost
+        raise error
+
+    def results(self, futures: list[Any], among: Iterable[str] = ()) -> list[Any]:
+        """What the futures hold, here."""
+        found: list[Any] = self.client.gather(self.wait(futures, among), errors="skip")
+        if len(found) != len(futures):
+            raise _Lost
+        return found
+
+    def work(self, recipe: _Recipe, numbers: Iterable[int], dead: Iterable[str] = ()) -> list[Any]:
+        """Futures of the sums over some blocks, one for each worker that has any."""
+        parts: Any = (recipe.task, recipe.shared)
+        if _size(recipe.shared) > LARGE:
+            parts = self.client.scatter(parts, hash=False, broadcast=len(set(self.owner)) > 1)
+        names = _named(recipe.rows)
+        return [
+            self.submit(
+                worker, _shares.work, recipe.data.name, mine, names, recipe.name,
+                recipe.data.theirs, self.n_threads.get(worker, 1), parts, self.n_blocks, dead,
+            )
+            for worker, mine in self.groups(numbers).items()
+        ]  # fmt: skip
+
+    def swept(self, recipe: _Recipe) -> tuple[Any, float]:
+        """Statistics and energy of a sweep, whoever is lost."""
+        whole = True
+        for _ in range(ATTEMPTS):
+            try:
+                if not whole:
+                    self.recover()
+                return self._swept(recipe)
+            except _Lost:
+                whole = False
+        raise IsothermError("workers are lost faster than others can take over; see their logs")
+
+    def kept(self, recipe: _Recipe) -> RowsHandle:
+        """Handle of the rows; not made where a time-out may hold on to all that is in sight."""
+        version = Version(recipe)
+        self.versions.add(version)
+        weakref.finalize(version, self.dead.append, recipe.name)
+        return (version,)
+
+    def _swept(self, recipe: _Recipe) -> tuple[Any, float]:
+        # All workers take part in a sweep, so that all hear of what is to be forgotten.
+        dead, self.dead[:] = list(self.dead), []
+        nodes = self.wait(self.work(recipe, range(self.n_blocks), dead))
+        # Neighbours first: their nodes are siblings. The last few are added here.
+        while len(nodes) > AT_THE_END:
+            pairs = list(zip(nodes[::2], nodes[1::2], strict=False))
+            added = [self.client.submit(_shares.joined, *two, self.n_blocks) for two in pairs]
+            nodes = self.wait([*added, *nodes[2 * len(pairs) :]])
+        found: _shares.Nodes = {}
+        for one in self.results(nodes):
+            found = _shares.joined(found, one, self.n_blocks)
+        ((stats, energy),) = found.values()
+        return stats, energy
+
+    # When workers are lost -----------------------------------------------------------------------
+
+    def recover(self) -> None:
+        """Give the blocks of lost workers to others, with all row states that are in use."""
+        log.warning("workers were lost; others load their blocks again")
+        alive = self.alive()
+        self.n_threads = self.client.nthreads()
+        data, versions = list(self.data), list(self.versions)
+        names = [one.name for one in data] + [one.recipe.name for one in versions]
+        asked = [(one, name) for one in alive for name in names]
+        calls = [self.submit(one, _shares.present, name) for one, name in asked]
+        found = dict(zip(asked, self.results(calls, alive), strict=True))
+        lost = [
+            number
+            for number, worker in enumerate(self.owner)
+            if worker not in alive or any(number not in found[worker, name] for name in names)
+        ]
+        held = {one: sum(self.owner[n] == one for n in range(self.n_blocks)) for one in alive}
+        for number in lost:
+            least = min(alive, key=lambda one: (held[one], one))
+            self.owner[number], held[least] = least, held[least] + 1
+        for one in data:
+            one.load(lost)
+        made: set[str] = set()
+        for version in versions:
+            self._make(version.recipe, lost, made)
+        self.dead.extend(made - {version.recipe.name for version in versions})
+        for version in versions:
+            self.copy(version.recipe)
+
+    def _make(self, recipe: _Recipe, numbers: list[int], made: set[str]) -> None:
+        """Make the row states of some blocks again: from copies, or as they were made."""
+        if recipe.name in made or not numbers:
+            return
+        made.add(recipe.name)
+        if recipe.copies:
+            if not {recipe.copies[number] for number in numbers} <= set(self.n_threads):
+                raise IsothermError(
+                    "two workers with copies of each other's row states are lost; fit again"
+                )
+            for number in numbers:
+                states = self.submit(recipe.copies[number], _shares.fetch, recipe.copy, [number])
+                self.wait([self.submit(self.owner[number], _shares.keep, recipe.name, states)])
+            return
+        for one in _recipes(recipe.rows):
+            self._make(one, numbers, made)
+        self.wait(self.work(recipe, numbers))
+
+    def copy(self, recipe: _Recipe) -> None:
+        """Leave copies of row states with neighbours, and forget how they were made."""
+        workers = sorted(set(self.owner))
+        if len(workers) == 1:
+            return  # there is no neighbour: they would be made again from the beginning
+        after: dict[str, str] = dict(zip(workers, [*workers[1:], workers[0]], strict=True))
+        recipe.copy = _name()
+        weakref.finalize(recipe, self.dead.append, recipe.copy)
+        stored = []
+        for worker, mine in self.groups(range(self.n_blocks)).items():
+            states = self.submit(worker, _shares.fetch, recipe.name, mine)
+            stored.append(self.submit(after[worker], _shares.keep, recipe.copy, states))
+            recipe.copies.update(dict.fromkeys(mine, after[worker]))
+        self.wait(stored)
+        recipe.rows, recipe.shared, recipe.depth = (), (), 0
+
+
+class Remote:
+    """Blocks on the workers of a Dask cluster; `sources` yield their counts and row weights."""
+
+    def __init__(self, sources: list[Any], kernels: Kernels, cluster: _Cluster) -> None:
+        self.sources, self.theirs, self.cluster, self.name = sources, kernels, cluster, _name()
+        # Parameters are made here, where there may be no device.
+        self.kernels = kernels if isinstance(kernels, Cpu) else Cpu(str(np.dtype(kernels.dtype)))
+        self.weight: Array | None = None
+        self.bounds = np.zeros(1, int)
+        cluster.data.add(self)
+        told = self.load(list(range(cluster.n_blocks)))
+        columns = np.sum([told[number][0] for number in sorted(told)], axis=0)
+        mass = float(sum(told[number][1] for number in sorted(told)))
+        self.summary = Summary(columns, mass, float(columns.sum()))
+        weakref.finalize(self, cluster.dead.append, self.name)
+
+    @classmethod
+    def place(
+        cls,
+        counts: Counts | StoredCounts,
+        kernels: Kernels,
+        client: Any,
+        *,
+        weight: Array | None = None,
+        n_blocks: int | None = None,
+    ) -> Remote:
+        """Counts cut into blocks of about equal numbers of non-zeros, on a client's workers."""
+        if not callable(getattr(client, "nthreads", None)):
+            raise IsothermError(
+                f"client={client!r}; it must be a dask.distributed Client (pip install "
+                "'isotherm[cluster]'), such as Client('tcp://...') or LocalCluster().get_client()"
+            )
+        if n_blocks is None:
+            n_blocks = max(LEAST, -(-counts.nnz // NONZEROS), len(client.nthreads()))
+        indptr = counts.indptr if isinstance(counts, StoredCounts) else counts.matrix.indptr
+        marks = np.linspace(0, int(indptr[-1]), n_blocks + 1)[1:-1]
+        inner = np.searchsorted(indptr, marks)
+        bounds = np.unique(np.concatenate([[0], inner, [counts.n_rows]]))
+        return cls._cut(counts, kernels, bounds, weight, _Cluster(client, len(bounds) - 1))
+
+    @classmethod
+    def _cut(
+        cls, counts: Any, kernels: Any, bounds: Array, weight: Array | None, cluster: _Cluster
+    ) -> Remote:
+        spans = list(itertools.pairwise(bounds.tolist()))
+        weights = [None if weight is None else weight[lo:hi] for lo, hi in spans]
+        if isinstance(counts, StoredCounts):
+            pieces = [partial(counts.rows, lo, hi) for lo, hi in spans]
+        else:
+            pieces = [partial(_shares.rows_of, counts, lo, hi) for lo, hi in spans]
+        sources = [partial(_shares.source, *two) for two in zip(pieces, weights, strict=True)]
+        data = cls(sources, kernels, cluster)
+        data.bounds, data.weight = bounds, weight
+        return data
+
+    def beside(self, counts: Counts | StoredCounts) -> Remote:
+        """Other counts of the same rows, on the same workers (held-out tokens)."""
+        return self._cut(counts, self.theirs, self.bounds, self.weight, self.cluster)
+
+    def load(self, numbers: list[int]) -> dict[int, Any]:
+        """Let the owners of some blocks load them; what they tell of each."""
+        calls = []
+        for worker, mine in self.cluster.groups(numbers).items():
+            # Counts of this process are cut here, so that only a block's own rows travel.
+            sources = {number: _shares.sent(self.sources[number]) for number in mine}
+            calls.append(self.cluster.submit(worker, _shares.load, self.name, sources, self.theirs))
+        told: dict[int, Any] = {}
+        for one in self.cluster.results(calls):
+            told.update(one)
+        return told
+
+    @property
+    def no_rows(self) -> RowsHandle:
+        """One empty state for all blocks together."""
+        return ((),)
+
+    def sweep(self, task: Task, rows: RowsHandle, *shared: Any) -> tuple[RowsHandle, Any, float]:
+        """Run the task on every block, wherever it is; add up along a tree that is always one."""
+        recipe = _Recipe(self, task, _recipe_of(rows[0]), nested.on_host(shared))
+        stats, energy = self.cluster.swept(recipe)
+        if recipe.depth >= COPIED_EVERY:
+            self.cluster.copy(recipe)
+        return self.cluster.kept(recipe), stats, energy
+
+    def gather(self, rows: RowsHandle) -> Any:
+        """Row states of all blocks as one named tuple of arrays (I, ...), in this process."""
+        name, found = rows[0].recipe.name, {}
+        for attempt in range(ATTEMPTS):
+            try:
+                if attempt:
+                    self.cluster.recover()
+                groups = self.cluster.groups(range(self.cluster.n_blocks))
+                calls = [
+                    self.cluster.submit(worker, _shares.fetch, name, mine)
+                    for worker, mine in groups.items()
+                ]
+                for one in self.cluster.results(calls):
+                    found.update(one)
+                break
+            except _Lost:
+                if attempt == ATTEMPTS - 1:
+                    raise IsothermError("workers are lost, and row states with them") from None
+        return nested.concatenate([found[number] for number in sorted(found)])
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """A client of the scheduler at an address, closed when the block ends."""
+    try:
+        import distributed
+    except ImportError as missing:
+        raise IsothermError(
+            f"a fit on the workers of {address} needs dask, which is not installed: "
+            "pip install 'isotherm[cluster]'"
+        ) from missing
+    connect: Any = distributed.Client
+    try:
+        client = connect(address, timeout=TIMEOUT)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise IsothermError(
+            f"no Dask scheduler answers at {address!r} ({error}); give its address, such as "
+            "tcp://10.0.0.1:8786"
+        ) from error
+    with client:
+        yield client
+
+
+def _name() -> str:
+    return uuid.uuid4().hex
+
+
+def _size(value: Any) -> int:
+    """Bytes of the arrays in tuples of any depth."""
+    if isinstance(value, tuple):
+        return sum(_size(one) for one in value)
+    return int(getattr(value, "nbytes", 0))
+
+
+def _recipe_of(rows: Any) -> Any:
+    """Recipes in place of versions, in tuples of any depth."""
+    if isinstance(rows, Version):
+        return rows.recipe
+    return tuple(_recipe_of(one) for one in rows)
+
+
+def _recipes(rows: Any) -> Iterator[_Recipe]:
+    if isinstance(rows, _Recipe):
+        yield rows
+    else:
+        for one in rows:
+            yield from _recipes(one)
+
+
+def _named(rows: Any) -> Any:
+    """Names in place of recipes."""
+    return rows.name if isinstance(rows, _Recipe) else tuple(_named(one) for one in rows)

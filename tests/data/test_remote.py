@@ -1,0 +1,146 @@
+"""Counts on workers: the results of one process, for any number of blocks and workers."""
+
+import os
+import signal
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from isotherm import AspectModel, Counts, IsothermError
+from isotherm.data import _shares
+from isotherm.data.base import Expected
+from isotherm.data.local import Local
+from isotherm.data.stored import StoredCounts
+from isotherm.kernels.cpu import Cpu
+
+distributed = pytest.importorskip("distributed")
+from isotherm.data import remote  # noqa: E402
+from isotherm.data.remote import Remote  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::RuntimeWarning")
+SETTINGS: dict[str, Any] = {"random_state": 0, "precision": "float64", "max_iter": 5}
+
+
+class One(NamedTuple):
+    array: np.ndarray
+
+
+@pytest.fixture(scope="module")
+def counts() -> Counts:
+    rng = np.random.default_rng(0)
+    topics, weights = rng.dirichlet(np.full(60, 0.05), 4), rng.dirichlet(np.full(4, 0.1), 300)
+    return Counts(rng.poisson(40 * weights @ topics))
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None
+    ) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def client(cluster: Any) -> Iterator[Any]:
+    with distributed.Client(cluster) as found:
+        yield found
+
+
+def counted(k: Any, block: Any, rows: Any, factor: float) -> Expected:
+    before = 0.0 if rows == () else rows.array
+    made = One(before + factor * block.row_totals)
+    return Expected(made, One(factor * block.column_totals), float(made.array.sum()))
+
+
+def test_nodes_are_added_along_one_tree() -> None:
+    rng = np.random.default_rng(0)
+    for n_blocks in (1, 2, 5, 8, 13):
+        leaves = {(0, n): (One(rng.normal(size=3)), float(n)) for n in range(n_blocks)}
+        once = _shares.joined(leaves, {}, n_blocks)
+        for cut in range(n_blocks):
+            first = {key: one for key, one in leaves.items() if key[1] < cut}
+            second = {key: one for key, one in leaves.items() if key[1] >= cut}
+            parts = [_shares.joined(part, {}, n_blocks) for part in (second, first)]
+            again = _shares.joined(*parts, n_blocks)
+            assert again.keys() == once.keys()
+            ((stats, energy),), ((other, same),) = once.values(), again.values()
+            assert np.array_equal(stats.array, other.array)
+            assert energy == same == sum(range(n_blocks))
+
+
+@pytest.mark.parametrize("n_blocks", [1, 5])
+def test_a_sweep_is_that_of_one_process(counts: Counts, client: Any, n_blocks: int) -> None:
+    data = Remote.place(counts, Cpu("float64"), client, n_blocks=n_blocks)
+    local = Local.place(counts, Cpu("float64"))
+    assert data.cluster.n_blocks == n_blocks
+    np.testing.assert_allclose(data.summary.column_totals, local.summary.column_totals)
+    rows, stats, energy = data.sweep(counted, data.no_rows, 2.0)
+    rows, _, _ = data.sweep(counted, rows, 3.0)
+    assert np.array_equal(data.gather(rows).array, 5 * counts.row_totals)
+    assert np.array_equal(stats.array, 2 * counts.column_totals)
+    assert energy == 2 * counts.total
+
+
+def test_what_nobody_holds_is_forgotten(counts: Counts, client: Any) -> None:
+    data = Remote.place(counts, Cpu("float64"), client, n_blocks=4)
+    rows, _, _ = data.sweep(counted, data.no_rows, 2.0)
+    name = rows[0].recipe.name
+    del rows
+    data.sweep(counted, data.no_rows, 2.0)
+    assert sum(len(one) for one in client.run(_shares.present, name).values()) == 0
+    assert sum(len(one) for one in client.run(_shares.present, data.name).values()) == 4
+
+
+def test_an_error_of_a_task_is_told(counts: Counts, client: Any) -> None:
+    data = Remote.place(counts, Cpu("float64"), client, n_blocks=2)
+    with pytest.raises(TypeError):
+        data.sweep(counted, data.no_rows, "no number")
+
+
+def test_stored_counts_are_read_by_the_workers(counts: Counts, client: Any, tmp_path: Any) -> None:
+    stored = StoredCounts.write(tmp_path / "counts", counts)
+    inside = AspectModel(3, **SETTINGS).fit(counts)
+    outside = AspectModel(3, **SETTINGS).fit(stored, client=client)
+    assert outside.free_energy_ == pytest.approx(inside.free_energy_, rel=1e-9)
+    np.testing.assert_allclose(outside.row_weights_, inside.row_weights_, atol=1e-9)
+
+
+def test_what_is_no_client_is_refused(counts: Counts) -> None:
+    with pytest.raises(IsothermError, match=r"client='tcp://here'.*isotherm\[cluster\]"):
+        AspectModel(2).fit(counts, client="tcp://here")
+
+
+class Killer:
+    """Kills a worker, the way the system does when memory is short, in the middle of a fit."""
+
+    def __init__(self, cluster: Any, at: int) -> None:
+        self.cluster, self.at, self.killed = cluster, at, 0
+
+    def on_begin(self) -> None: ...
+
+    def on_sweep(self, temperature: float, sweep: int, energy: float) -> None:
+        self.at -= 1
+        if self.at == 0:
+            self.killed = next(iter(self.cluster.workers.values())).process.pid
+            os.kill(self.killed, signal.SIGKILL)
+
+    def on_temperature(self, fit: Any) -> bool:
+        return False
+
+    def on_end(self) -> None: ...
+
+
+def test_a_worker_that_is_killed_changes_nothing(
+    counts: Counts, cluster: Any, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "COPIED_EVERY", 3)
+    model = AspectModel(3, **SETTINGS)
+    before = model.fit(counts, client=client)
+    energy, weights = before.free_energy_, before.row_weights_
+    killer = Killer(cluster, at=8)
+    after = model.set_params(callbacks=[killer]).fit(counts, client=client)
+    assert killer.killed
+    assert after.free_energy_ == energy
+    assert np.array_equal(after.row_weights_, weights)
