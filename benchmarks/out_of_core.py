@@ -113,9 +113,9 @@ def main() -> None:
     """Print the table, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--side", nargs=4, help=argparse.SUPPRESS)
-    parser.add_argument("--rows", type=int, default=400_000)
+    parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--columns", type=int, default=10_000)
-    parser.add_argument("--components", type=int, default=64)
+    parser.add_argument("--components", type=int, default=32)
     parser.add_argument("--rounds", type=int, default=8)
     options = parser.parse_args()
     if options.side:
