@@ -36,7 +36,8 @@ def same(one: Any, other: Any) -> None:
 
 
 def test_a_run_holds_the_fit_of_the_library(grown: Path, stories: Path) -> None:
-    assert names(grown) == FILES
+    # Whoever looked at the shared run before may have left its maps there.
+    assert [name for name in names(grown) if not name.startswith("map")] == FILES
     counts = count_words(stories, stop_words="english").counts
     expected = AspectModel("auto", max_components=40, random_state=0).fit(counts)
     model = load(grown / "model.iso")
