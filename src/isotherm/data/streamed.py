@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from isotherm import nested
-from isotherm.data.base import Array, Expected, RowsHandle, Summary, Task, blocks_of
+from isotherm.data.base import Array, RowsHandle, Summary, Task, blocks_of
 from isotherm.data.counts import Counts
 from isotherm.data.shelf import Held, Kept, Shelf
 from isotherm.data.stored import MEGABYTE, StoredCounts
@@ -136,20 +136,6 @@ class Streamed:
 
     def sweep(self, task: Task, rows: RowsHandle, *shared: Any) -> tuple[RowsHandle, Any, float]:
         """Run the task on every block and add up statistics and energies, in block order."""
-        return self.steps(task, rows, shared, None)
-
-    def steps(
-        self,
-        task: Task,
-        rows: RowsHandle,
-        shared: tuple[Any, ...],
-        advance: Callable[[Expected, int], tuple[Any, ...]] | None,
-    ) -> tuple[RowsHandle, Any, float]:
-        """A sweep in which each block may be given something else than the one before.
-
-        `advance` is told what came out of a block, and of how many; what it returns the task is
-        given next, in place of `shared`.
-        """
         out: list[Future[Any]] = []
         total, energy = None, 0.0
         with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(1) as writer:
@@ -164,10 +150,7 @@ class Streamed:
                     out[-1].result()  # one state waits to be written, not more
                 out.append(writer.submit(self.shelf.put, nested.on_host(part.rows)))
                 energy += float(part.energy)
-                if advance is not None:
-                    shared = advance(part, len(self.blocks))
-                else:
-                    total = _added(total, part.stats, len(self.blocks))
+                total = _added(total, part.stats, len(self.blocks))
                 del part
             handle = tuple(one.result() for one in out)
         return handle, total, energy
