@@ -153,7 +153,8 @@ def test_memory_that_runs_out_is_told_in_a_line(
 
     monkeypatch.setattr("isotherm.images.segment.segment", full)
     assert cli.main(["segment", str(picture), "-n", "2", "-o", str(tmp_path / "o.png")]) == 1
-    assert capsys.readouterr().err == "isotherm: error: MemoryError\n"
+    told = "isotherm: error: there is not enough memory (MemoryError); fewer topics or segments, "
+    assert capsys.readouterr().err == told + "words, or pixels need less\n"
 
 
 def test_progress_is_shown_on_a_terminal_only(

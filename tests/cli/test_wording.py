@@ -91,7 +91,7 @@ def test_estimators_warnings_and_memory(
         raise MemoryError("Unable to allocate 596. GiB")
 
     monkeypatch.setattr(AspectModel, "fit", too_large)
-    assert "not enough memory (Unable to allocate 596. GiB); fewer topics (--topics)" in fails(
+    assert "not enough memory (Unable to allocate 596. GiB); fewer topics or segments" in fails(
         *words
     )
     monkeypatch.setattr(AspectModel, "fit", warning)

@@ -106,7 +106,7 @@ def test_posteriors_beyond_the_memory_limit_are_refused(monkeypatch: pytest.Monk
     model = AspectModel(5, leave_one_out=True, precision="float32", random_state=0)
     model.set_params(memory_limit=0.99 * needed)
     # Nothing is placed, let alone swept, before the refusal.
-    monkeypatch.setattr("isotherm.estimators.base.Local", None)
+    monkeypatch.setattr("isotherm.estimators.base.place", None)
     with pytest.raises(IsothermError) as caught:
         model.fit(CORPUS)
     message = str(caught.value)

@@ -118,5 +118,6 @@ def _reason(error: BaseException) -> str:
 
     said = in_options(" ".join(str(error).split())) or type(error).__name__
     if isinstance(error, MemoryError):
-        return f"there is not enough memory ({said}); fewer topics (--topics) or words need less"
+        less = "fewer topics or segments, words, or pixels need less"
+        return f"there is not enough memory ({said}); {less}"
     return said
