@@ -362,7 +362,7 @@ def connected(address: str) -> Iterator[Any]:
     except (OSError, ValueError, TimeoutError) as error:
         raise IsothermError(
             f"no Dask scheduler answers at {address!r} ({error}); give its address, such as "
-            "tcp://10.0.0.1:8786"
+            "tcp://scheduler:8786"
         ) from error
     with client:
         yield client
