@@ -180,11 +180,14 @@ def test_a_run_that_is_gone_on_with_is_held(
         assert "another process is at work" in fails("fit", stories, "-o", grown, "--resume")
 
 
-def test_a_lock_ends_with_its_fit(stories: Path, tmp_path: Path, say: Any) -> None:
+def test_a_lock_ends_with_its_fit(stories: Path, tmp_path: Path, say: Any, fails: Any) -> None:
+    out = tmp_path / "a.run"
     for _ in range(2):
-        say("fit", stories, "-o", tmp_path / "a.run", "--topics", "2", "--force")
-        with runs.holding(tmp_path / "a.run"):
-            pass
+        say("fit", stories, "-o", out, "--topics", "2", "--force")
+        with runs.holding(out):
+            assert runs.opened(out).finished
+            said = fails("fit", stories, "-o", out, "--topics", "2", "--resume")
+            assert "another process is at work" in said
 
 
 # What is no source -------------------------------------------------------------------------------

@@ -178,7 +178,8 @@ def test_damaged_names(tmp_path: Path, name: str) -> None:
     for packed in (b"", b"no gzip", gzip.compress(b"a\nb\nc\n")[:-4]):
         names.unlink(missing_ok=True)
         (tmp_path / "vocab.txt.gz").write_bytes(packed)
-        attempt(path)
+        # An array of numpy's can do without names, and an empty file holds none.
+        assert attempt(path) is None or (name == "x.npy" and not packed)
 
 
 ODD = st.recursive(
@@ -203,9 +204,11 @@ ODD = st.recursive(
 @settings(max_examples=300)
 @given(ODD)
 def test_odd_values(value: Any) -> None:
+    # `attempt` fails on any error but ours, and on counts that do not fit together.
     attempt(value)
-    attempt([value, "some words"])
     attempt([("a", value), {"text": value, "id": value}])
+    found = attempt([value, "some words"])
+    assert found is None or "words" in found.counts.column_names
 
 
 @settings(max_examples=300)

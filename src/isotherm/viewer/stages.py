@@ -201,6 +201,7 @@ def _moved(
     rows = counts.take_rows(known) if counts is not None else None
     mixed = shared(moment, shares[known], model.weights_)
     topics: Any = SimpleNamespace(components_=moment.table[moment.owner], unigram_=model.unigram_)
+    # Only log-likelihoods look at the counts, and they were refused above without any.
     entered = TRANSFORMS[corpus.transform](mixed, rows, topics)  # type: ignore[arg-type]
     places = np.full((len(shares), corpus.coordinates.shape[1]), np.nan)
     if len(known):
@@ -320,8 +321,6 @@ def _nearest(model: Any, table: Array) -> Array:
     """Which row of a table (C, J) of an earlier stage each final topic is most like, (K,).
 
     The tree says it less well: topics that have split go on to change, and some join others again.
-    Of the demonstration's documents 70 to 90 % are at a stage where their final topic came of by
-    this, and 40 to 80 % by the tree.
     """
     return np.asarray(_alike(model.components_, table, model.unigram_).argmax(axis=1))
 
