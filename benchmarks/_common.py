@@ -275,9 +275,11 @@ def _cell(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def print_targets(targets: Sequence[Target]) -> None:
-    """Targets, what was measured, and whether that meets them."""
-    print_table([target.row() for target in targets], "Targets")
+def print_targets(targets: Sequence[Target]) -> list[dict[str, Any]]:
+    """Rows of targets, what was measured and whether that meets them; printed, too."""
+    rows = [target.row() for target in targets]
+    print_table(rows, "Targets")
+    return rows
 
 
 def print_machine(info: dict[str, Any]) -> None:

@@ -92,8 +92,8 @@ def main() -> None:
             for name in best
             if name != "aspect"
         ]
-    common.print_targets(targets)
-    common.write_results("adjective_noun", info, rows=rows)
+    judged = common.print_targets(targets)
+    common.write_results("adjective_noun", info, rows=rows, targets=judged)
 
 
 if __name__ == "__main__":

@@ -183,8 +183,8 @@ def main() -> None:
         common.Target(f"sweep, K = {row['K']}: times / flops", row["times / flops"], high=1.5)
         for row in sweeps
     ]
-    common.print_targets(targets)
-    common.write_results("biclusters", info, rows=rows, sweeps=sweeps)
+    judged = common.print_targets(targets)
+    common.write_results("biclusters", info, rows=rows, sweeps=sweeps, targets=judged)
 
 
 if __name__ == "__main__":

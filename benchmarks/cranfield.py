@@ -85,8 +85,8 @@ def main() -> None:
     common.print_table(table, f"Perplexity / unigram perplexity (1/T), {options.seeds} seeds")
     effect = table2.leave_one_out_effect(folds[0])
     common.print_table(effect, "Test perplexity of early-stopped aspects, the first fold")
-    common.print_targets(targets)
-    common.write_results("cranfield", info, rows=rows, leave_one_out=effect)
+    judged = common.print_targets(targets)
+    common.write_results("cranfield", info, rows=rows, leave_one_out=effect, targets=judged)
 
 
 if __name__ == "__main__":

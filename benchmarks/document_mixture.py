@@ -111,10 +111,10 @@ def main() -> None:
         targets.append(common.Target(name, worst - best, low=0.0))
         print("done: K =", k, flush=True)
     common.print_table(table, "Sum of max_k log L at T = 1, 2,022 AP documents")
-    common.print_targets(targets)
+    judged = common.print_targets(targets)
     early = early_stopping(train)
     common.print_table(early, "Early stopping by held-out documents, K = 20")
-    common.write_results("document_mixture", info, rows=rows, early=early)
+    common.write_results("document_mixture", info, rows=rows, early=early, targets=judged)
 
 
 def early_stopping(train: Counts) -> list[dict[str, Any]]:

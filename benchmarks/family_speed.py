@@ -135,8 +135,8 @@ def main() -> None:
         for row in rows
         if row["model"] != "aspect"
     ]
-    common.print_targets(targets)
-    common.write_results("family_speed", info, rows=rows)
+    judged = common.print_targets(targets)
+    common.write_results("family_speed", info, rows=rows, targets=judged)
 
 
 if __name__ == "__main__":

@@ -247,8 +247,8 @@ def main() -> None:
         parts["quality"] = quality_rows(counts)
         common.print_table(parts["quality"], "The same run with tables of two types")
     if not options.quick:
-        common.print_targets(targets)
-        common.write_results("gpu", info, ceilings=[limits], **parts)
+        judged = common.print_targets(targets)
+        common.write_results("gpu", info, ceilings=[limits], **parts, targets=judged)
 
 
 if __name__ == "__main__":

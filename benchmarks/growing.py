@@ -148,8 +148,8 @@ def main() -> None:
             share = own[0]["CPU seconds"] / grid
             targets.append(common.Target(f"{corpus}, {name}: grown / grid, CPU", share, high=1.0))
             rows += own
-    common.print_targets(targets)
-    common.write_results("growing", info, planted=found, text=rows)
+    judged = common.print_targets(targets)
+    common.write_results("growing", info, planted=found, text=rows, targets=judged)
 
 
 if __name__ == "__main__":

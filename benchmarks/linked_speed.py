@@ -109,8 +109,9 @@ def main() -> None:
     fit = whole(options.size, counts)
     common.print_table([fit], "A whole fit of DTM, graph included")
     times = next(row["times"] for row in table if row["model"] == "DTM")
-    common.print_targets([common.Target("DTM: sweep over aspect sweep", times, high=MOST_TIMES)])
-    common.write_results("linked_speed", info, sweeps=table, fit=[fit])
+    target = common.Target("DTM: sweep over aspect sweep", times, high=MOST_TIMES)
+    judged = common.print_targets([target])
+    common.write_results("linked_speed", info, sweeps=table, fit=[fit], targets=judged)
 
 
 if __name__ == "__main__":

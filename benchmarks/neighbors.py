@@ -77,13 +77,13 @@ def main() -> None:
         elif method != "exact":
             rows.append(measure(counts, labels, method, exact)[1])
     common.print_table(rows, f"Graphs of {N_NEIGHBORS} neighbours")
-    common.print_targets(
+    judged = common.print_targets(
         [
             common.Target("CPU s, exact", first["CPU s"], high=MOST_SECONDS),
             common.Target("purity", purity(counts, labels), PURITY - 0.005, PURITY + 0.005),
         ]
     )
-    common.write_results("neighbors", info, rows=rows)
+    common.write_results("neighbors", info, rows=rows, targets=judged)
 
 
 if __name__ == "__main__":

@@ -92,12 +92,12 @@ def main() -> None:
         for k, beta in ((16, 1.0), (64, 1.0), (16, 0.8), (64, 0.8)):
             rows += measure("cranfield", cranfield, k, beta, seed)
         rows += measure("planted", planted(seed), 5, 1.0, seed)
-    report(rows, options.seeds)
-    common.write_results("over_relaxation", info, rows=rows)
+    judged = report(rows, options.seeds)
+    common.write_results("over_relaxation", info, rows=rows, targets=judged)
 
 
-def report(rows: list[dict[str, Any]], seeds: int) -> None:
-    """Means and spans of every case next to what is expected."""
+def report(rows: list[dict[str, Any]], seeds: int) -> list[dict[str, Any]]:
+    """Rows of the targets; means and spans of every case are printed next to what is expected."""
     table, targets = [], []
     for case in dict.fromkeys((row["data"], row["K"], row["1/T"], row["way"]) for row in rows):
         name, k, beta, way = case
@@ -114,7 +114,7 @@ def report(rows: list[dict[str, Any]], seeds: int) -> None:
             label = f"{name}, K = {k}, 1/T = {beta:g}, adaptive: times fewer sweeps"
             targets.append(common.Target(label, float(np.mean(times)), low=2.0))
     common.print_table(table, f"Sweeps to the free energy of plain EM, {seeds} seeds")
-    common.print_targets(targets)
+    return common.print_targets(targets)
 
 
 if __name__ == "__main__":

@@ -329,8 +329,10 @@ def main() -> None:
     graded, _ = compared(tried, "graded", options.splits)
     common.print_table(graded, "The same, grades 1 to 4 relevant")
     targets += targets_of(measured)
-    common.print_targets(targets)
-    common.write_results("retrieval", info, table3=table, held_out=rows, graded=graded)
+    judged = common.print_targets(targets)
+    common.write_results(
+        "retrieval", info, table3=table, held_out=rows, graded=graded, targets=judged
+    )
 
 
 if __name__ == "__main__":

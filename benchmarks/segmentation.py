@@ -227,9 +227,13 @@ def main() -> None:
         ),
         common.Target("segment, seconds", table["segment"]["seconds"], high=10),
     ]
-    common.print_targets(targets)
+    judged = common.print_targets(targets)
     common.write_results(
-        "segmentation", info, rows=[row for own in rows.values() for row in own], others=others
+        "segmentation",
+        info,
+        rows=[row for own in rows.values() for row in own],
+        others=others,
+        targets=judged,
     )
 
 

@@ -319,9 +319,14 @@ def main() -> None:
         mean = float(np.mean([row["difference"] for row in own]))
         targets.append(common.Target(f"{what}, mean of all cells", mean, low=-0.01))
         gaps += own
-    common.print_targets(targets)
+    judged = common.print_targets(targets)
     common.write_results(
-        "semi_supervised", info, table=rows, gaps=gaps, scores=[s._asdict() for s in scores]
+        "semi_supervised",
+        info,
+        table=rows,
+        gaps=gaps,
+        scores=[s._asdict() for s in scores],
+        targets=judged,
     )
 
 

@@ -109,8 +109,8 @@ def main() -> None:
         print("done:", name, flush=True)
     table = summary(rows)
     common.print_table(table, f"Ten percent of the tokens held out, {options.seeds} seeds")
-    common.print_targets(judge(table))
-    common.write_results("stability", info, rows=rows)
+    judged = common.print_targets(judge(table))
+    common.write_results("stability", info, rows=rows, targets=judged)
 
 
 if __name__ == "__main__":
