@@ -4,6 +4,8 @@
 PYTHON ?= python3
 BENCH ?= kernels
 PYTEST_FLAGS ?= -n auto
+# The extra that tests are run with; `test-gpu` also runs those of the GPU kernels, on the CPU.
+TEST_EXTRA ?= test
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -26,7 +28,7 @@ demo: $(VENV)/.stamp-demo  ## fit a topic model to docstrings, report in demo-re
 test: lint  ## lint, then run all tests
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)
 
-lint: $(VENV)/.stamp-test  ## check style, format and types
+lint: $(VENV)/.stamp-$(TEST_EXTRA)  ## check style, format and types
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy --strict src
