@@ -213,6 +213,19 @@ def test_ties_of_the_largest_go_to_the_first() -> None:
     np.testing.assert_array_equal(np.asarray(table.argmax(axis=1)), [1, 0])
 
 
+def test_settings_that_only_numpy_knows_are_left_to_numpy() -> None:
+    np.testing.assert_allclose(float(np.sum(device(X), initial=2.0)), X.sum() + 2.0, rtol=1e-6)
+
+
+def test_a_mistake_inside_an_answer_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(a: Any) -> Any:
+        return len(3)
+
+    monkeypatch.setitem(torch_functions.FUNCTIONS, np.diff, wrong)
+    with pytest.raises(TypeError, match="has no len"):
+        np.diff(device(V))
+
+
 def test_every_answer_is_of_a_function_of_numpy() -> None:
     assert all(callable(one) for one in torch_functions.FUNCTIONS)
     assert len(torch_functions.FUNCTIONS) >= 25

@@ -38,9 +38,13 @@ def answered(function: Function, args: tuple[Any, ...], settings: dict[str, Any]
     if answer is not None:
         try:
             return placed(answer(*args, **settings), place)
-        except (_NoAnswerError, TypeError):
-            # numpy knows what this does not; arrays have not been touched.
-            pass
+        except _NoAnswerError:
+            pass  # numpy knows what this does not; arrays have not been touched
+        except TypeError as error:
+            # Settings that the answer does not have are numpy's to take. A mistake inside the
+            # answer, whose frame then stands below this one, must not be hidden.
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise
     if settings.get("out") is not None:
         raise TypeError(f"{function.__name__} cannot write to arrays on a device")
     held = {name: plain(value) for name, value in settings.items()}
