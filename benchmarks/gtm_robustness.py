@@ -166,18 +166,12 @@ def main() -> None:
         parser.error("--starts must be at least 2: a spread is to be measured")
     info = common.machine()
     common.print_machine(info)
-    rows, targets = [], []
     for key in options.data:
         own = measure(key, options.starts or DATA[key][1], options.jobs)
         table = summary(own)
         common.print_table([shown(row) for row in table], f"Log-likelihood at T = 1: {key}")
-        targets += judge(key, table)
-        rows += own
-    common.print_targets(targets)
-    marks = [target.row() for target in targets]
-    part = [] if options.data == list(DATA) else options.data
-    name = "-".join(["gtm_robustness", *part])
-    common.write_results(name, info, rows=rows, targets=marks)
+        judged = common.print_targets(judge(key, table))
+        common.write_results(f"gtm_robustness-{key}", info, rows=own, targets=judged)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,162 @@
+"""What the sections of the page of benchmarks share: results read, tables in Markdown.
+
+Nothing here measures, and nothing outside the standard library is needed: the page is a function
+of the files in `results/`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+
+Row = dict[str, Any]
+Document = Mapping[str, Any]
+
+
+class Table(NamedTuple):
+    """Rows with the same keys, and the line above them."""
+
+    title: str
+    rows: Sequence[Row]
+
+
+class Part(NamedTuple):
+    """One result on the page: its file in results/ (without ending), words, tables, command."""
+
+    name: str
+    says: str
+    tables: Callable[[Document], Iterable[Table]]
+    script: str = ""
+    needs: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The name as words."""
+        name = self.name.replace("_", " ").replace("-", ", ")
+        return name[0].upper() + name[1:]
+
+    @property
+    def command(self) -> str:
+        """What prints the figures."""
+        return f"python benchmarks/{self.script or self.name + '.py'}"
+
+
+class Section(NamedTuple):
+    """One question of the page and the results that answer it."""
+
+    title: str
+    parts: tuple[Part, ...]
+
+
+# ---------------------------------------------------------------- results
+
+
+def load(name: str, folder: Path = RESULTS) -> Document | None:
+    """The result of that name; None where there is none."""
+    path = folder / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def targets(document: Document | None) -> list[Row]:
+    """Rows of the targets of a result."""
+    return list(document.get("targets", [])) if document else []
+
+
+def missed(document: Document | None) -> list[Row]:
+    """Rows of the targets that were not met."""
+    return [row for row in targets(document) if row["met"] != "pass"]
+
+
+def origin(document: Document) -> str:
+    """Line on machine, date, commit and load of a result."""
+    info = document["machine"]
+    load_before = info.get("load_before")
+    busy = "" if load_before is None else f", load {load_before:.1f} before the run"
+    commit = info["commit"].removesuffix(" with changes")
+    more = " with uncommitted changes" if info["commit"].endswith("with changes") else ""
+    threads = f"{info['threads']} threads"
+    return f"{info['date'][:10]}, commit `{commit}`{more}, {info['cpu']}, {threads}{busy}"
+
+
+# ---------------------------------------------------------------- rows
+
+
+def cell(value: Any) -> str:
+    """A figure as it stands in a table: three digits, thousands apart."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        if value and (abs(value) < 1e-4 or abs(value) >= 1e9):
+            return f"{value:.1e}"
+        return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
+    return str(value).replace("|", "\\|")
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """Rows as a table of Markdown; columns in which nothing stands are left out."""
+    keys = [key for key in rows[0] if any(row.get(key) not in (None, "") for row in rows)]
+    numeric = {k for k in keys if all(isinstance(r.get(k), int | float | None) for r in rows)}
+    lines = [
+        "| " + " | ".join(keys) + " |",
+        "| " + " | ".join("---:" if key in numeric else "---" for key in keys) + " |",
+    ]
+    lines += ["| " + " | ".join(cell(row.get(key)) for key in keys) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def pick(rows: Iterable[Row], *keys: str, **renamed: str) -> list[Row]:
+    """Only these columns of the rows; `heading="key"` renames one."""
+    wanted = {key: key for key in keys} | renamed
+    return [{new: row.get(old) for new, old in wanted.items()} for row in rows]
+
+
+def only(rows: Iterable[Row], **values: Any) -> list[Row]:
+    """Rows with these values."""
+    return [row for row in rows if all(row.get(key) == v for key, v in values.items())]
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """Mean of what is there; None of nothing."""
+    there = [float(value) for value in values if value is not None]
+    return math.fsum(there) / len(there) if there else None
+
+
+def spread(values: Iterable[float]) -> float | None:
+    """Standard deviation; None of fewer than two."""
+    there = [float(value) for value in values]
+    centre = mean(there)
+    if centre is None or len(there) < 2:
+        return None
+    return math.sqrt(math.fsum((value - centre) ** 2 for value in there) / (len(there) - 1))
+
+
+def means(rows: Sequence[Row], by: Sequence[str], values: Sequence[str]) -> list[Row]:
+    """Means of columns over the rows that are alike in `by`, in the order of their first row."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row.get(key) for key in by), []).append(row)
+    return [
+        dict(zip(by, key, strict=True)) | {v: mean(row.get(v) for row in own) for v in values}
+        for key, own in groups.items()
+    ]
+
+
+def pivot(rows: Sequence[Row], index: Sequence[str], across: str, value: str) -> list[Row]:
+    """One row for each `index`, one column for each value of `across`."""
+    heads = list(dict.fromkeys(row[across] for row in rows))
+    found: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        key = tuple(row.get(name) for name in index)
+        blank = dict(zip(index, key, strict=True)) | {f"{across} = {h}": None for h in heads}
+        found.setdefault(key, blank)[f"{across} = {row[across]}"] = row.get(value)
+    return list(found.values())

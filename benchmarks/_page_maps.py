@@ -1,0 +1,215 @@
+"""Sections of the page on maps, and on what topics are used for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from _page import Document, Part, Section, Table, mean, means, only, pick, pivot, spread
+
+
+def robustness(document: Document) -> Iterator[Table]:
+    """Log-likelihood over starts."""
+    rows = []
+    for model in dict.fromkeys(row["model"] for row in document["rows"]):
+        own = only(document["rows"], model=model)
+        fitted = [row["log-likelihood"] for row in own]
+        rows.append(
+            {"model": model, "starts": len(own), "log-likelihood": mean(fitted)}
+            | {"sd": spread(fitted), "least": min(fitted)}
+            | {"held-out": mean(row["held-out"] for row in own)}
+            | {"sweeps": mean(row["sweeps"] for row in own)}
+        )
+    yield Table("Log-likelihood at T = 1 over starts", rows)
+
+
+def gtm_speed(document: Document) -> Iterator[Table]:
+    """Iterations, quality, growth, memory."""
+    yield Table("Seconds of an iteration", document["speed"])
+    yield Table(
+        "Maps of 5,000 molecules",
+        pick(document["quality"], "model", "basis", "log p(x)", "seconds"),
+    )
+    slopes = [
+        {"exponent": name, "measured": slope} for name, slope in document["exponents"].items()
+    ]
+    yield Table("Exponents of the cost of an iteration", slopes)
+    yield Table("A large fit", pick(document["large"], "N", "D", "K", "s per sweep", "peak GiB"))
+
+
+def map_quality(document: Document) -> Iterator[Table]:
+    """All methods on each data set."""
+    keys = ("method", "trust", "continuity", "10-NN", "disparity", "resampled", "seconds")
+    for data in dict.fromkeys(row["data"] for row in document["rows"]):
+        yield Table(f"Maps of {data}", pick(only(document["rows"], data=data), *keys))
+
+
+def corpus_map(document: Document) -> Iterator[Table]:
+    """Two dimensions, means over seeds."""
+    values = ["trust, topics", "trust, words", "k-NN accuracy", "wall s"]
+    flat = [row for row in document["rows"] if row["dimensions"] == 2]
+    yield Table("Maps in two dimensions, means over seeds", means(flat, ["corpus", "way"], values))
+
+
+def retrieval(document: Document) -> Iterator[Table]:
+    """Precision at levels of recall, settings chosen on other queries."""
+    keys = ("method", "10 %", "50 %", "90 %", "MAP", "ours - this", "95 %")
+    yield Table("Precision at levels of recall, Cranfield", pick(document["held_out"], *keys))
+
+
+def clustering_projection(document: Document) -> Iterator[Table]:
+    """Labels found, and perplexity of unseen documents."""
+    rows = pick(document["clusters"], "corpus", "method", "NMI", "least", "largest", "seconds")
+    yield Table("Clusters against labels", rows)
+    keys = ("corpus", "K", "splits", "unigram", "pLSI", "LDA", "structured", "mean", "fresh")
+    yield Table(
+        "Perplexity of unseen documents by definition of PCP", pick(document["table"], *keys)
+    )
+
+
+def biclusters(document: Document) -> Iterator[Table]:
+    """Both sides at once, means over seeds."""
+    rows = means(document["rows"], ["method", "threads", "K"], ["NMI", "I(c,d)", "cpu"])
+    yield Table("20 newsgroups, means over seeds", rows)
+
+
+def semi_supervised(document: Document) -> Iterator[Table]:
+    """Accuracy on hidden labels."""
+    rows = [dict(row, labels=f"{row['labels']}") for row in document["table"]]
+    for K in sorted({row["K"] for row in rows if row["K"]}):
+        own = [row for row in rows if row["K"] in (0, K)]
+        draws = max(row["draws"] for row in own)
+        table = pivot(own, ["model"], "labels", "accuracy")
+        yield Table(f"K = {K}: accuracy by labels to a group, {draws} draws", table)
+
+
+def document_mixture(document: Document) -> Iterator[Table]:
+    """Log-likelihood over starts."""
+    rows = []
+    for key in dict.fromkeys((row["K"], row["model"]) for row in document["rows"]):
+        fitted = [row["L"] for row in only(document["rows"], K=key[0], model=key[1])]
+        rows.append(
+            {"K": key[0], "model": key[1], "runs": len(fitted), "mean": mean(fitted)}
+            | {"sd": spread(fitted), "best": max(fitted), "worst": min(fitted)}
+        )
+    yield Table("Log-likelihood at T = 1, AP", rows)
+
+
+def segmentation(document: Document) -> Iterator[Table]:
+    """Wrong sites."""
+    rows = means(document["rows"], ["method"], ["wrong", "updates", "seconds"])
+    yield Table("Mosaic of 16 textures, means over seeds", rows)
+    yield Table("Other mosaics of these textures, wrong %", document["others"])
+
+
+def over_relaxation(document: Document) -> Iterator[Table]:
+    """Sweeps saved."""
+    rows = means(document["rows"], ["data", "K", "1/T", "way"], ["plain", "times fewer"])
+    yield Table("Sweeps to the free energy of plain EM", rows)
+
+
+def neighbors(document: Document) -> Iterator[Table]:
+    """Cost and recall."""
+    yield Table("Graphs of neighbours, 20news", document["rows"])
+
+
+_ROBUST = "Annealed maps against EM from random starts, on the same data with the same grid."
+
+SECTIONS = (
+    Section(
+        "Maps",
+        (
+            Part(
+                "gtm_robustness-oil",
+                f"Oil flow. {_ROBUST}",
+                robustness,
+                "gtm_robustness.py --data oil",
+            ),
+            Part(
+                "gtm_robustness-maccs",
+                f"Molecules. {_ROBUST}",
+                robustness,
+                "gtm_robustness.py --data maccs",
+            ),
+            Part(
+                "gtm_speed",
+                "An EM iteration of the map next to ugtm's, with the same numbers and threads.",
+                gtm_speed,
+            ),
+            Part(
+                "map_quality",
+                "Every method has its default settings. Disparity is that of Procrustes between "
+                "seeds; `resampled` is the same between maps of nine tenths of the rows.",
+                map_quality,
+            ),
+            Part(
+                "corpus-map-AspectModel",
+                "How should topics enter a map of documents? Neighbourhoods kept (of topics and "
+                "of words) and labels found, for every way.",
+                corpus_map,
+                "corpus_map.py",
+            ),
+        ),
+    ),
+    Section(
+        "Retrieval",
+        (
+            Part(
+                "retrieval",
+                "Every method, rivals included, chooses its settings on half of the queries and is "
+                "measured on the other half. `ours` is BM25 filled up by topics, with feedback.",
+                retrieval,
+            ),
+        ),
+    ),
+    Section(
+        "Clustering",
+        (
+            Part(
+                "clustering_projection",
+                "Clusters over shared topics next to the usual ways, against labels; and "
+                "perplexity of documents that no model saw.",
+                clustering_projection,
+            ),
+            Part(
+                "biclusters",
+                "Clusters of postings and words at once, next to scikit-learn's "
+                "SpectralCoclustering; NMI is against labels, I(c,d) what the two clusterings tell "
+                "of each other.",
+                biclusters,
+            ),
+            Part(
+                "semi_supervised",
+                "A few labels to a group, all other documents without: a linear classifier on "
+                "topics, with and without ties to neighbours.",
+                semi_supervised,
+            ),
+            Part(
+                "document_mixture",
+                "One topic to a document: annealed fits against EM runs from two kinds of start.",
+                document_mixture,
+            ),
+            Part("neighbors", "The graph of neighbours that ties need.", neighbors),
+        ),
+    ),
+    Section(
+        "Segmentation",
+        (
+            Part(
+                "segmentation",
+                "Sites of a mosaic of textures that are labelled wrongly, from random EM to "
+                "multiscale annealing with a Potts prior.",
+                segmentation,
+            ),
+        ),
+    ),
+    Section(
+        "Over-relaxation",
+        (
+            Part(
+                "over_relaxation",
+                "How many sweeps steps longer than 1 save, at the same free energy.",
+                over_relaxation,
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,176 @@
+"""Sections of the page on topic models: quality, time, numbers of topics, growth, stability."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from _page import Document, Part, Section, Table, mean, only, pick, pivot, spread
+
+
+def quality(document: Document) -> Iterator[Table]:
+    """Means over seeds for every corpus and model."""
+    yield Table("", document.get("summary") or document["rows"])
+    if document.get("tried"):
+        yield Table("What was tried where ours was not ahead", document["tried"])
+
+
+def time_to_quality(document: Document) -> Iterator[Table]:
+    """Seconds until ours is as good as a rival ends."""
+    yield Table("", document.get("summary") or document["rows"])
+
+
+def topic_numbers(document: Document) -> Iterator[Table]:
+    """Planted and labelled data."""
+    yield Table("Planted numbers of topics", document["planted"])
+    yield Table("Labelled documents", document["labelled"])
+
+
+def growing(document: Document) -> Iterator[Table]:
+    """Numbers found, and text next to a grid."""
+    if document["planted"]:
+        keys = ("data", "planted", "exact", "within one", "of", "ARI", "seconds")
+        yield Table("Planted numbers", pick(document["planted"], *keys))
+    keys = ("corpus", "model", "K", "perplexity", "CPU seconds")
+    yield Table("Text, next to fixed numbers", pick(document["text"], *keys))
+
+
+def growth(document: Document) -> Iterator[Table]:
+    """Exponents, and the largest case of each."""
+    yield Table(
+        "Exponents of seconds and of peak memory, each size grown by itself", document["exponents"]
+    )
+    yield Table("The largest cases", document["largest"])
+
+
+def kernels(document: Document) -> Iterator[Table]:
+    """Seconds a sweep on all threads, and memory."""
+    keys = ("corpus", "K", "threads", "T=1 s", "NMF s", "LDA s", "x NMF", "x LDA", "of FMA rate")
+    most = max(row["threads"] for row in document["rows"])
+    yield Table("Seconds of a sweep", pick(only(document["rows"], threads=most), *keys))
+    keys = ("corpus", "K", "tables + counts MiB", "peak MiB", "ratio")
+    yield Table("Peak memory of a sweep", pick(document["memory"], *keys))
+
+
+def scaling(document: Document) -> Iterator[Table]:
+    """Exponents of the cost of a sweep."""
+    yield Table("Exponent of seconds in non-zeros × components", document["exponents"])
+
+
+def family_speed(document: Document) -> Iterator[Table]:
+    """Time over what the arithmetic of a model would take."""
+    rows = pivot(document["rows"], ["model"], "K", "ratio")
+    yield Table("Time of a sweep over what its arithmetic takes at the aspect model's rate", rows)
+
+
+def linked_speed(document: Document) -> Iterator[Table]:
+    """Cost of ties to neighbours."""
+    yield Table("Seconds of a sweep, 20news", document["sweeps"])
+
+
+def stability(document: Document) -> Iterator[Table]:
+    """Spread over seeds, for every corpus and way of fitting."""
+    rows = []
+    for key in dict.fromkeys((row["corpus"], row["model"]) for row in document["rows"]):
+        own = only(document["rows"], corpus=key[0], model=key[1])
+        at_one = all(row["T"] == 1.0 for row in own)
+        energy = [row["free energy"] for row in own]
+        rows.append(
+            {"corpus": key[0], "model": key[1], "seeds": len(own)}
+            | {"mean free energy": mean(energy) if at_one else None}
+            | {"its sd": spread(energy) if at_one else None}
+            | {"perplexity": mean(row["perplexity"] for row in own)}
+            | {"worst": max(row["perplexity"] for row in own)}
+            | {"alike": own[0].get("alike"), "seconds": mean(row["seconds"] for row in own)}
+        )
+    yield Table("Ten per cent of the tokens held out", rows)
+
+
+SECTIONS = (
+    Section(
+        "Quality at equal K",
+        (
+            Part(
+                "quality",
+                "Every model gets the same documents, words and number of topics, and its usual "
+                "settings. Perplexity is of the second half of unseen documents, from the topics "
+                "alone; stability is the cosine of matched topics over pairs of seeds.",
+                quality,
+                needs="`make bench-peers`",
+            ),
+        ),
+    ),
+    Section(
+        "Time to quality",
+        (
+            Part(
+                "time_to_quality",
+                "Seconds until isotherm's held-out perplexity is at the level that a peer ends "
+                "with, next to the seconds of that peer. Scoring is not counted.",
+                time_to_quality,
+                needs="`make bench-peers`",
+            ),
+        ),
+    ),
+    Section(
+        "How many topics?",
+        (
+            Part(
+                "topic_numbers",
+                "The number of topics is unknown to all. isotherm grows until more topics do not "
+                "predict better, a hierarchical Dirichlet process draws its number, and a grid "
+                "pays for every number it tries.",
+                topic_numbers,
+                needs="`make bench-peers`",
+            ),
+            Part(
+                "growing",
+                "The growing fit next to the best of five fixed numbers of its own model, which "
+                "costs the time of all five.",
+                growing,
+            ),
+        ),
+    ),
+    Section(
+        "Memory and growth",
+        (
+            Part(
+                "growth",
+                "Non-zeros, topics and vocabulary grow one at a time; every fit runs in a fresh "
+                "process whose peak the system counts. An exponent of 1 is linear growth.",
+                growth,
+                needs="`make bench-peers`",
+            ),
+            Part(
+                "scaling",
+                "The cost of a sweep alone, over 25 sizes.",
+                scaling,
+            ),
+        ),
+    ),
+    Section(
+        "Kernels",
+        (
+            Part(
+                "kernels",
+                "A sweep of the aspect model next to an iteration of scikit-learn's NMF "
+                "(Kullback-Leibler) and a sweep of tomotopy's LDA on the same counts.",
+                kernels,
+            ),
+            Part(
+                "family_speed", "The other dyadic models, each next to its own work.", family_speed
+            ),
+            Part("linked_speed", "Models that tie documents to their neighbours.", linked_speed),
+        ),
+    ),
+    Section(
+        "Stability",
+        (
+            Part(
+                "stability",
+                "Annealed fits against EM from random starts. Both that end at T = 1 minimise the "
+                "same free energy; `alike` is the cosine of matched topics over pairs of seeds.",
+                stability,
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,153 @@
+"""The page docs/benchmarks.md, made from the results that are kept in results/, and nothing else.
+
+A result that is missing is named on the page. To add a benchmark to it, add one `Part` to a section
+of one of the files `_page_*.py`. `--check` writes nothing and fails if the page is not up to date.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import _page_maps
+import _page_scale
+import _page_topics
+import papers
+from _page import (
+    RESULTS,
+    ROOT,
+    Document,
+    Part,
+    Row,
+    Section,
+    cell,
+    load,
+    markdown,
+    missed,
+    origin,
+    targets,
+)
+
+PAGE = ROOT / "docs" / "benchmarks.md"
+SECTIONS: tuple[Section, ...] = (
+    *_page_topics.SECTIONS,
+    *_page_maps.SECTIONS,
+    *_page_scale.SECTIONS,
+)
+# What the library is judged by first: misses of these stand in the first paragraph.
+HEADLINE = ("quality", "time_to_quality", "topic_numbers", "growth", "kernels", "stability")
+
+HOW = """\
+Every figure below was printed by the command under its table, on the machine, date and commit that
+stand there; the load says whether the machine did other things at the same time. One command makes
+everything again, environments for the peers included:
+
+    make benchmarks
+
+`make bench BENCH="kernels stability"` runs some of it, `make bench-page` writes this page again
+from the results in `benchmarks/results/`. What is measured and how is in
+[benchmarks/README.md](../benchmarks/README.md)."""
+
+
+def render(folder: Path = RESULTS) -> str:
+    """The whole page."""
+    blocks = ["# Benchmarks", *headline(folder), HOW, contents()]
+    for section in SECTIONS:
+        blocks.append(f"## {section.title}")
+        for part in section.parts:
+            blocks += [f"### {part.heading}"] if len(section.parts) > 1 else []
+            blocks += part_blocks(part, folder)
+    blocks += papers.blocks(folder)
+    return "\n\n".join(blocks) + "\n"
+
+
+def headline(folder: Path) -> list[str]:
+    """What does not hold and what does, from the targets of the results that matter most."""
+    found = {part.name: load(part.name, folder) for section in SECTIONS for part in section.parts}
+    broken = [f"*{name}*: {told(row)}" for name in HEADLINE for row in missed(found[name])]
+    absent = [f"`{name}`" for name in HEADLINE if found[name] is None]
+    total = sum(len(targets(found[name])) for name in HEADLINE)
+    first = f"Of {total} targets of the questions asked first, {total - len(broken)} are met."
+    if broken:
+        first += " isotherm does **not** reach " + "; ".join(broken) + "."
+    if absent:
+        first += f" **Not measured yet:** {', '.join(absent)}."
+    holds = [f"- *{name}*: {line}" for name in HEADLINE if (line := _kept(found[name]))]
+    rest = {n: len(missed(d)) for n, d in found.items() if n not in HEADLINE and missed(d)}
+    blocks = [first]
+    if rest:
+        where = ", ".join(f"{name} ({number})" for name, number in rest.items())
+        blocks.append(f"Other targets that are missed, told in their sections: {where}.")
+    return [*blocks, "What holds:", "\n".join(holds)] if holds else blocks
+
+
+def _kept(document: Document | None, most: int = 6) -> str:
+    met = [told(row) for row in targets(document) if row["met"] == "pass"]
+    more = [f"and {len(met) - most} more"] if len(met) > most else []
+    return "; ".join(met[:most] + more)
+
+
+def told(row: Row) -> str:
+    """A target in words."""
+    return f"{row['target']}: {judged(row)}"
+
+
+def judged(row: Row) -> str:
+    """A measured figure and what was wanted."""
+    return f"{cell(row['measured'])} ({row['wanted']})" if row["wanted"] else cell(row["measured"])
+
+
+def contents() -> str:
+    """Links to the sections."""
+    titles = [section.title for section in SECTIONS] + [papers.TITLE]
+    return " · ".join(f"[{title}](#{_anchor(title)})" for title in titles)
+
+
+def _anchor(title: str) -> str:
+    kept = "".join(c for c in title.lower() if c.isalnum() or c in "- ")
+    return kept.replace(" ", "-")
+
+
+def part_blocks(part: Part, folder: Path) -> list[str]:
+    """Words, tables, misses and origin of one result; or that it is missing."""
+    document = load(part.name, folder)
+    if document is None:
+        needs = f" (needs {part.needs})" if part.needs else ""
+        told = (
+            f"**No result yet:** `{part.name}.json` is missing; `{part.command}` writes it{needs}."
+        )
+        return [part.says, told]
+    blocks = [part.says]
+    for table in part.tables(document):
+        if table.rows:
+            blocks += [f"*{table.title}*"] if table.title else []
+            blocks.append(markdown(table.rows))
+    fails = missed(document)
+    met = len(targets(document)) - len(fails)
+    if fails:
+        rows = [
+            {"missed": row["target"], "wanted": row["wanted"], "measured": row["measured"]}
+            for row in fails
+        ]
+        blocks += [f"*Targets: {met} met, {len(fails)} missed:*", markdown(rows)]
+    elif met:
+        blocks.append(f"*Targets: all {met} met.*")
+    blocks.append(f"`{part.command}` — {origin(document)}")
+    return blocks
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="fail if the page is out of date")
+    options = parser.parse_args()
+    page = render()
+    if options.check:
+        if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page:
+            raise SystemExit("docs/benchmarks.md is not what the results say: make bench-page")
+        return
+    PAGE.write_text(page, encoding="utf-8")
+    print(f"written: {PAGE.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

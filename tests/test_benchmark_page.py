@@ -1,0 +1,184 @@
+"""The page of benchmarks is what the results kept in git say, and hides nothing."""
+
+import json
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BENCHMARKS = ROOT / "benchmarks"
+
+
+@pytest.fixture
+def modules(monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, ModuleType]:
+    """The scripts `page` and `papers`, which import their neighbours by name."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import page
+    import papers
+
+    yield page, papers
+    for name in [
+        name for name in sys.modules if name in ("page", "papers") or name.startswith("_page")
+    ]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def page(modules: tuple[ModuleType, ModuleType]) -> ModuleType:
+    return modules[0]
+
+
+@pytest.fixture
+def papers(modules: tuple[ModuleType, ModuleType]) -> ModuleType:
+    return modules[1]
+
+
+def machine(**changed: Any) -> dict[str, Any]:
+    info = {"date": "2026-01-02T03:04:05+00:00", "cpu": "a chip", "threads": 2}
+    return info | {"load_before": 0.25, "commit": "abc123 with changes"} | changed
+
+
+def write(folder: Path, name: str, **parts: Any) -> None:
+    document = {"schema": 1, "benchmark": name, "machine": machine(), **parts}
+    (folder / f"{name}.json").write_text(json.dumps(document))
+
+
+def target(name: str, measured: float, met: str) -> dict[str, Any]:
+    return {"target": name, "wanted": ">= 6", "measured": measured, "met": met}
+
+
+def kernels(folder: Path, measured: float, met: str) -> None:
+    row = {"corpus": "c", "K": 16, "threads": 2, "T=1 s": 0.5, "NMF s": 4.5, "x NMF": measured}
+    write(folder, "kernels", rows=[row], memory=[], targets=[target("x NMF", measured, met)])
+
+
+def test_the_page_is_what_the_results_say(page: ModuleType) -> None:
+    written = page.PAGE.read_text(encoding="utf-8")
+    assert written == page.render(), "run: make bench-page"
+
+
+def test_a_missing_result_is_named(page: ModuleType, tmp_path: Path) -> None:
+    text = page.render(tmp_path)
+    parts = [part for section in page.SECTIONS for part in section.parts]
+    assert len(parts) > 20
+    for part in parts:
+        said = f"**No result yet:** `{part.name}.json` is missing; `{part.command}` writes it"
+        assert said in text
+    first = text.split("\n\n")[1]
+    assert "**Not measured yet:** `quality`, `time_to_quality`" in first
+
+
+def test_a_missed_target_stands_in_the_first_paragraph(page: ModuleType, tmp_path: Path) -> None:
+    kernels(tmp_path, 5.25, "FAIL")
+    blocks = page.render(tmp_path).split("\n\n")
+    assert blocks[1].startswith("Of 1 targets of the questions asked first, 0 are met.")
+    assert "does **not** reach *kernels*: x NMF: 5.25 (>= 6)" in blocks[1]
+    assert "| x NMF | >= 6 | 5.25 |" in "\n".join(blocks)
+
+
+def test_a_target_that_is_met_is_no_miss(page: ModuleType, tmp_path: Path) -> None:
+    kernels(tmp_path, 9.0, "pass")
+    blocks = page.render(tmp_path).split("\n\n")
+    assert "does **not** reach" not in blocks[1]
+    assert "- *kernels*: x NMF: 9 (>= 6)" in blocks
+    assert "*Targets: all 1 met.*" in blocks
+
+
+def test_a_miss_elsewhere_is_counted(page: ModuleType, tmp_path: Path) -> None:
+    write(tmp_path, "ingestion", rows=[], targets=[target("x", 1.0, "FAIL")] * 2)
+    text = page.render(tmp_path)
+    assert "Other targets that are missed, told in their sections: ingestion (2)." in text
+    assert "*Targets: 0 met, 2 missed:*" in text
+
+
+def test_under_a_table_stand_date_commit_machine_and_load(page: ModuleType, tmp_path: Path) -> None:
+    kernels(tmp_path, 9.0, "pass")
+    assert (
+        "`python benchmarks/kernels.py` — 2026-01-02, commit `abc123` with uncommitted changes, "
+        "a chip, 2 threads, load 0.2 before the run"
+    ) in page.render(tmp_path)
+
+
+def test_every_part_names_a_script(page: ModuleType) -> None:
+    for section in page.SECTIONS:
+        for part in section.parts:
+            script = BENCHMARKS / part.command.split()[1].removeprefix("benchmarks/")
+            assert script.exists() or page.load(part.name) is None, part.command
+
+
+def test_every_result_kept_is_on_the_page(page: ModuleType) -> None:
+    shown = {part.name for section in page.SECTIONS for part in section.parts}
+    table = {"cranfield", "adjective_noun", "paper_numbers"}  # in the section of the papers
+    kept = {path.stem for path in page.RESULTS.glob("*.json")}
+    aside = {"peers", "completion-ap", "corpus-map-OneSidedClustering"}
+    assert kept <= shown | table | aside
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (None, "–"),
+        (float("nan"), "–"),
+        (1234567, "1,234,567"),
+        (1234.5, "1,234"),
+        (0.12345, "0.123"),
+        (1e-9, "1.0e-09"),
+        (True, "yes"),
+        ("a|b", "a\\|b"),
+        (0.0, "0"),
+        (-33228.4, "-33,228"),
+    ],
+)
+def test_cells(page: ModuleType, value: Any, said: str) -> None:
+    assert page.cell(value) == said
+
+
+def test_columns_without_a_figure_are_left_out(page: ModuleType) -> None:
+    rows = [{"a": 1, "b": None, "c": "x"}, {"a": 2.5, "b": None, "c": "y"}]
+    assert page.markdown(rows) == "| a | c |\n| ---: | --- |\n| 1 | x |\n| 2.5 | y |"
+
+
+def test_papers_have_a_figure_or_a_reason(papers: ModuleType) -> None:
+    items = [item for paper in papers.papers() for item in paper["item"]]
+    assert len(papers.papers()) == 5
+    assert len(items) > 40
+    for item in items:
+        assert ("missing" in item) != ("result" in item), item["what"]
+        if "at" in item and not isinstance(item["paper"], str):
+            assert len(item["at"]) == len(item["paper"]), item["what"]
+
+
+def test_our_figures_of_a_paper(papers: ModuleType) -> None:
+    rows = [
+        {"model": "a", "K": 2, "p": 4.0},
+        {"model": "a", "K": 2, "p": 6.0},
+        {"model": "a", "K": 3, "p": 2.0},
+        {"model": "b", "K": 2, "p": 9.0},
+    ]
+    item = {"part": "rows", "where": {"model": "a"}, "value": "p", "by": "K", "at": [2, 3, 4]}
+    found = {"rows": rows}
+    assert papers.ours(item, found) == [5.0, 2.0, None]
+    assert papers.ours(item | {"how": "max"}, found) == [6.0, 2.0, None]
+    relative = item | {"relative_to": {"model": "b"}}
+    assert papers.ours(relative, found) == [pytest.approx(5 / 9), pytest.approx(2 / 9), None]
+    assert papers.ours({"part": "rows", "where": {"K": 3}, "values": ["p", "q"]}, found) == [
+        2.0,
+        None,
+    ]
+    assert papers.ours(item, None) == [None, None, None]
+
+
+def test_scripts_named_in_the_documentation_exist() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+    named = {
+        (page.name, script)
+        for page in pages
+        if page.name != "benchmarks.md"
+        for script in re.findall(r"benchmarks/(\w+\.py)", page.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 3
+    assert [one for one in named if not (BENCHMARKS / one[1]).exists()] == []
