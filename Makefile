@@ -16,11 +16,11 @@ CODE := src tests $(wildcard benchmarks docs/*.py)
 .DELETE_ON_ERROR:
 # All extras share one environment, so two installs must not run at once.
 .NOTPARALLEL:
-.PHONY: help demo test lint bench gallery clean
+.PHONY: help demo test lint bench bench-smoke bench-page benchmarks gallery clean
 
 help:  ## show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | column -t -s '|' 2>/dev/null \
-	  || sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1  \2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' Makefile | column -t -s '|' 2>/dev/null \
+	  || sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1  \2/p' Makefile
 
 demo: $(VENV)/.stamp-demo  ## fit a topic model to docstrings, report in demo-report/
 	$(BIN)/python -m isotherm.demo
@@ -37,6 +37,16 @@ bench: $(VENV)/.stamp-bench  ## run benchmarks; choose with BENCH="kernels ..."
 	@set -e; for name in $(BENCH); do \
 	  echo "== $$name"; $(BIN)/python benchmarks/$$name.py; \
 	done
+
+bench-smoke: $(VENV)/.stamp-bench  ## fail if a headline ratio has fallen; under three minutes
+	$(BIN)/python benchmarks/smoke.py
+
+bench-page:  ## write docs/benchmarks.md from the results that are kept
+	$(PYTHON) benchmarks/page.py
+
+benchmarks: $(VENV)/.stamp-bench bench-peers  ## run all benchmarks and write their page; hours
+	@$(BIN)/python benchmarks/run.py all; code=$$?; \
+	  $(BIN)/python benchmarks/page.py && exit $$code
 
 gallery: $(VENV)/.stamp-test  ## take the pictures of docs/gallery.md; needs Chromium
 	$(BIN)/python docs/make_gallery.py
