@@ -43,6 +43,8 @@ PAGE_OF = {
     "ttmm": "clustering-projection",
     "two_sided": "two-sided",
 }
+# Functions of a model, and the part of its page with their formulas.
+STEPS = {"expect": "E-step", "maximize": "M-step"}
 # Modules of `models` that are no models.
 PARTS = {"__init__", "base", "dirichlet", "grid"}
 
@@ -133,6 +135,30 @@ def test_every_number_that_the_code_cites_is_on_its_page() -> None:
     assert Citation("anneal/heldout", "4.14") in found
     missing = [c for c in found if not any(c.number in tags(page) for page in pages_for(c))]
     assert missing == []
+
+
+def steps() -> Iterator[tuple[str, str, str]]:
+    """Numbers that `expect` and `maximize` of a model cite: module, function, number."""
+    for module in PAGE_OF:
+        path = SOURCES / "models" / f"{module}.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name in STEPS:
+                said = " ".join((ast.get_docstring(node) or "").split())
+                for listed in CITED.findall(said):
+                    yield from ((module, node.name, number) for number in numbers(listed))
+
+
+def test_steps_cite_the_formulas_of_their_part_of_the_page() -> None:
+    found = [one for one in steps() if f"## {STEPS[one[1]]}\n" in text_of(PAGE_OF[one[0]])]
+    assert len(found) >= 12
+    wrong = []
+    for module, function, number in found:
+        parts = text_of(PAGE_OF[module]).split("\n## ")
+        own = [part for part in parts if part.startswith(STEPS[function])]
+        if number not in TAG.findall("".join(own)):
+            wrong.append((module, function, number))
+    # The columns of two-sided clustering have their E-step where the rows have their M-step.
+    assert wrong == [("two_sided", "maximize", "31")]
 
 
 @pytest.mark.parametrize("page", [path.stem for path in PAGES])

@@ -121,7 +121,7 @@ class Aspect(Topics):
         return params._replace(word_topic=jitter(params.word_topic, rng, noise))
 
     def mixture(self, params: AspectParams, rows: AspectRows) -> Mixture:
-        """P(y|x) = sum_a P(a|x) P(y|a), P(a|x) = P(a) for an empty row (eq. 11)."""
+        """P(y|x) = sum_a P(a|x) P(y|a), P(a|x) = P(a) for an empty row (eq. 9)."""
         scale = params.weight / np.where(params.row_mass > 0, params.row_mass, 1.0)
         joint = rows.table.astype(np.float64) * scale
         total = joint.sum(axis=1, keepdims=True)

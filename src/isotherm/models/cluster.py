@@ -65,7 +65,7 @@ class Cluster(RowMixture):
     def maximize(
         self, stats: ClusterStats, params: ClusterParams, temperature: float, k: Kernels
     ) -> tuple[ClusterParams, float]:
-        """P(c) = mean Q(c|x) unless fixed; P(y|c) from counts and pseudo-counts (eqs. 15, 16)."""
+        """P(c) = mean Q(c|x) unless fixed; P(y|c) from counts and pseudo-counts (eqs. 16, 17)."""
         reached, energy = super().maximize(stats, params, temperature, k)
         if self.fixed_weights:
             reached = reached._replace(weight=params.weight)

@@ -125,7 +125,7 @@ def walk_steps(gamma: float) -> Array:
 
 
 def paper_step(links: Links, theta: Array, ratio: float) -> Array:
-    """Appendix B of Huh & Fienberg (eq. 39): topic by topic, all rows at once, (N, K).
+    """Appendix B of Huh & Fienberg (eqs. 40-42): topic by topic, all rows at once, (N, K).
 
     Whatever a topic wins or loses, the others of the row share in proportion: one multiplier per
     row, `common`, does that for all of them.

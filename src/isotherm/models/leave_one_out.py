@@ -95,7 +95,7 @@ class AspectLeaveOneOut(Aspect):
     def expect(
         self, params: Any, rows: Any, block: Block, temperature: float, k: Kernels
     ) -> Expected:
-        """Q(a) ~ (N_a - q) [(N_xa - q) (N_ya - q) / (N_a - q)^2]^b, q the last Q (eqs. 42-46)."""
+        """Q(a) ~ (N_a - q) [(N_xa - q) (N_ya - q) / (N_a - q)^2]^b, q the last Q (eqs. 42-45)."""
         sums = k.pair_loo(
             block, rows.table, params.columns, rows.posterior, 1.0 / temperature, self.temper_prior
         )
@@ -168,7 +168,7 @@ class ClusterLeaveOneOut(Cluster):
     def expect(
         self, params: Any, rows: ClusterRows, block: Block, temperature: float, k: Kernels
     ) -> Expected:
-        """Q(c|x) as in `Cluster` from the counts of all other rows (eq. 47)."""
+        """Q(c|x) as in `Cluster` from the counts of all other rows (eqs. 46, 47)."""
         sums = k.row_loo(
             block,
             params.columns,

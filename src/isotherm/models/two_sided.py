@@ -1,7 +1,7 @@
 """Two-sided clustering: rows and columns both belong to latent clusters.
 
-P(x, y) = p(x) p(y) phi(c(x), d(y)); Hofmann & Puzicha 1998, eqs. 19-32, annealed by 53-56. A sweep
-is E_x, M, E_y, M: the columns' half of it happens in `maximize`, on the sums over rows.
+P(x, y) = p(x) p(y) phi(c(x), d(y)); Hofmann & Puzicha 1998, eqs. 19-32 and 53-56, annealed by
+eq. 52. A sweep is E_x, M, E_y, M: the columns' half happens in `maximize`, on the sums over rows.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class TwoSided(Topics):
     def assigned(
         self, sums: Array, mass: Array, column_posterior: Array, entropy: Array | None = None
     ) -> TwoSidedParams:
-        """Parameters of given posteriors (the M-step, eqs. 22-26).
+        """Parameters of given posteriors (the M-step, eqs. 27, 28 and 56).
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class TwoSided(Topics):
         temperature: float,
         k: Kernels,
     ) -> Expected:
-        """Q(c|x) ~ pi(c) exp(b sum_d A(x,d) log phi(c,d)), A = n Q_y (eqs. 30, 53).
+        """Q(c|x) ~ pi(c) exp(b sum_d A(x,d) log phi(c,d)), A = n Q_y (eqs. 30, 55).
 
         The columns' part of the energy depends on the temperature, so every block adds a share of
         it, in proportion to the weight of its rows.
@@ -184,7 +184,7 @@ class TwoSided(Topics):
     ) -> tuple[TwoSidedParams, float]:
         """Fresh phi, then the columns' posterior Q(d|y) ~ rho(d) exp(b B log phi), fresh again.
 
-        B = n' Q_x are the statistics (eqs. 31, 54). Without the first fresh phi the normalisation
+        B = n' Q_x are the statistics (eq. 31). Without the first fresh phi the normalisation
         of P(y|x) would drift.
         """
         scale = temperature if temperature > 0 else 1.0
