@@ -16,7 +16,7 @@ CODE := src tests $(wildcard benchmarks docs/*.py)
 .DELETE_ON_ERROR:
 # All extras share one environment, so two installs must not run at once.
 .NOTPARALLEL:
-.PHONY: help demo test lint bench bench-smoke bench-page benchmarks gallery clean
+.PHONY: help demo test lint bench bench-peers bench-smoke bench-page benchmarks gallery clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' Makefile | column -t -s '|' 2>/dev/null \
@@ -33,10 +33,11 @@ lint: $(VENV)/.stamp-$(TEST_EXTRA)  ## check style, format and types
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy --strict src
 
-bench: $(VENV)/.stamp-bench  ## run benchmarks; choose with BENCH="kernels ..."
-	@set -e; for name in $(BENCH); do \
-	  echo "== $$name"; $(BIN)/python benchmarks/$$name.py; \
-	done
+bench: $(VENV)/.stamp-bench  ## run benchmarks; choose with BENCH="kernels ...", or BENCH=all
+	$(BIN)/python benchmarks/run.py $(BENCH)
+
+bench-peers: $(VENV)/.stamp-bench  ## make the environments of the peers, in .venv-peers
+	$(BIN)/python benchmarks/peers/install.py $(PEERS)
 
 bench-smoke: $(VENV)/.stamp-bench  ## fail if a headline ratio has fallen; under three minutes
 	$(BIN)/python benchmarks/smoke.py
@@ -52,7 +53,7 @@ gallery: $(VENV)/.stamp-test  ## take the pictures of docs/gallery.md; needs Chr
 	$(BIN)/python docs/make_gallery.py
 
 clean:  ## remove the environment, caches and reports
-	rm -rf $(VENV) build dist demo-report .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-peers build dist demo-report .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests $(wildcard benchmarks) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.stamp-venv:

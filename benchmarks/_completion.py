@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 
 from isotherm import Counts, split_rows, split_tokens
@@ -59,28 +60,44 @@ def score(topics: Any, weights: Any, given: Parts) -> Score:
     background = (totals + 0.5) / (totals.sum() + 0.5 * len(totals))
     tuned: dict[tuple[float, float], float] = {}
     for pseudo in PSEUDO:
-        mixed = _fold(table, prior, given.valid[0], pseudo)
+        mixed = fold(table, prior, given.valid[0], pseudo)
         for share in SHARES:
             tuned[pseudo, share] = _perplexity(table, mixed, given.valid[1], background, share)
     pseudo, share = min(tuned, key=tuned.__getitem__)
-    mixed = _fold(table, prior, given.test[0], pseudo)
+    mixed = fold(table, prior, given.test[0], pseudo)
     return Score(_perplexity(table, mixed, given.test[1], background, share), pseudo, share)
 
 
-def _fold(table: Any, prior: Any, half: Counts, pseudo: float) -> Any:
+def fold(table: Any, prior: Any, half: Counts, pseudo: float) -> Any:
     """Topic weights (I, K) of documents under fixed topics (J, K)."""
     matrix = half.matrix
-    rows = np.repeat(np.arange(half.n_rows), np.diff(matrix.indptr))
-    words, n = table[matrix.indices], matrix.data.astype(np.float64)
-    filled = np.flatnonzero(np.diff(matrix.indptr))
-    weights = np.tile(prior, (half.n_rows, 1))
-    for _ in range(SWEEPS):
-        share = weights[rows] * words
-        share *= (n / np.maximum(share.sum(axis=1), 1e-300))[:, None]
-        sums = np.zeros_like(weights)
-        sums[filled] = np.add.reduceat(share, matrix.indptr[filled], axis=0)
-        weights = sums + pseudo * prior
-        weights /= weights.sum(axis=1, keepdims=True)
+    return _folded(
+        matrix.indptr, matrix.indices, matrix.data.astype(np.float64), table, prior, pseudo, SWEEPS
+    )
+
+
+@numba.njit(cache=True, parallel=True, fastmath={"reassoc", "contract"})
+def _folded(
+    indptr: Any, indices: Any, values: Any, table: Any, prior: Any, pseudo: float, sweeps: int
+) -> Any:
+    """EM for each document by itself, from the corpus's weights."""
+    n_rows, n_topics = len(indptr) - 1, len(prior)
+    weights = np.empty((n_rows, n_topics))
+    for i in numba.prange(n_rows):
+        old, new = prior.copy(), np.empty(n_topics)
+        for _ in range(sweeps):
+            new[:] = pseudo * prior
+            for p in range(indptr[i], indptr[i + 1]):
+                j, z = indices[p], 0.0
+                for k in range(n_topics):
+                    z += old[k] * table[j, k]
+                share = values[p] / max(z, 1e-300)
+                for k in range(n_topics):
+                    new[k] += share * old[k] * table[j, k]
+            total = new.sum()
+            for k in range(n_topics):
+                old[k] = new[k] / total
+        weights[i] = old
     return weights
 
 

@@ -61,6 +61,22 @@ PEERS: dict[str, Peer] = {
     "tomotopy-hdp": Peer(
         "tomotopy", "lda_tomotopy.py", "hdp", {"sweeps": 1000}, "tomotopy HDP, 1000 sweeps"
     ),
+    "gensim-lda": Peer(
+        "gensim", "lda_gensim.py", "lda", {"passes": 10}, "gensim LDA, 10 passes"
+    ),
+    # Its tutorial has a decorrelation of 1.5e5, at which the topics of these corpora fall together.
+    "bigartm": Peer(
+        "bigartm", "artm_bigartm.py", "artm",
+        {"sparse_words": -0.1, "sparse_documents": -0.15, "decorrelation": 1e4, "passes": 30},
+        "BigARTM, three regularisers",
+    ),
+    "bigartm-plain": Peer(
+        "bigartm", "artm_bigartm.py", "artm",
+        {"sparse_words": 0.0, "sparse_documents": 0.0, "decorrelation": 0.0, "passes": 30},
+        "BigARTM without regularisers",
+    ),
+    "enstop-plsa": Peer("enstop", "plsa_enstop.py", "plsa", {}, "enstop PLSA"),
+    "bertopic": Peer("bertopic", "clusters_bertopic.py", "clusters", {}, "BERTopic", True),
 }  # fmt: skip
 
 
