@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from isotherm.anneal.stages import Stages
     from isotherm.anneal.start import Noisy, Spectral
+    from isotherm.anneal.stepwise import Stepwise
     from isotherm.data.counts import Counts, as_counts
     from isotherm.data.split import split_rows, split_tokens
     from isotherm.data.stored import StoredCounts
@@ -83,6 +84,7 @@ _HOME = {
     "Spectral": "isotherm.anneal.start",
     "Splitting": "isotherm.anneal.schedule",
     "Stages": "isotherm.anneal.stages",
+    "Stepwise": "isotherm.anneal.stepwise",
     "StoredCounts": "isotherm.data.stored",
     "TTMM": "isotherm.estimators.ttmm",
     "Tempered": "isotherm.anneal.schedule",
@@ -139,6 +141,7 @@ __all__ = [
     "Spectral",
     "Splitting",
     "Stages",
+    "Stepwise",
     "StoredCounts",
     "Tempered",
     "TimeLimit",

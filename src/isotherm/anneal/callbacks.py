@@ -22,7 +22,10 @@ class Callback:
         """Before the run."""
 
     def on_sweep(self, temperature: float, sweep: int, free_energy: float) -> None:
-        """After every sweep."""
+        """After every full sweep."""
+
+    def on_pass(self, temperature: float, number: int) -> None:
+        """After every pass over batches of rows; their free energy is not known."""
 
     def on_temperature(self, fit: Fit) -> bool:
         """After every temperature, with the fit so far; true stops the run."""
@@ -157,6 +160,10 @@ class Progress(Callback):
             self._out.write("\r" + text[: self.width].ljust(self.width))
             self._out.flush()
 
+    def on_pass(self, temperature: float, number: int) -> None:
+        """Count it; there is no new figure to show."""
+        self.n_sweeps += 1
+
     def on_temperature(self, fit: Fit) -> bool:
         """Keep the newest figures for the line; print them where there is no terminal."""
         self.tail = "  " + _figures(fit.trace[-1])
@@ -180,11 +187,11 @@ class Log(Callback):
         """Write the line."""
         record = fit.trace[-1]
         log.info(
-            "T %.5g, F %.8g, %s, %d sweeps in %.2f s",
+            "T %.5g, F %.8g, %s, %s in %.2f s",
             record.temperature,
             record.free_energy,
             _figures(record),
-            record.sweeps,
+            f"{record.passes} passes and " * bool(record.passes) + f"{record.sweeps} sweeps",
             record.seconds,
         )
         return False

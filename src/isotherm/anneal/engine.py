@@ -14,20 +14,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from isotherm import nested
 from isotherm.anneal import journal
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.grow import Grown, Growth, merge, split
 from isotherm.anneal.heldout import Heldout
 from isotherm.anneal.journal import Sweeps
 from isotherm.anneal.progress import Best, Run
+from isotherm.anneal.relax import relax
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.start import Noisy, Start
+from isotherm.anneal.stepwise import Stepwise, batches_of, completed, expect, stepped
 from isotherm.anneal.trace import Fit, Outcome, Record, State, Step
-from isotherm.data.base import Array, Data, Expected
+from isotherm.data.base import Data, Expected, RowsHandle
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
-from isotherm.models.base import FLOOR, Model
+from isotherm.models.base import Model
 
 log = logging.getLogger("isotherm")
 
@@ -82,6 +83,8 @@ class Annealer:
         eigen-solve each); otherwise only when the schedule asks.
     growth : Growth, optional
         Let components split at their critical temperatures instead of keeping their number.
+    stepwise : Stepwise, optional
+        Begin every temperature with passes over batches of rows.
     callbacks : sequence of Callback
     """
 
@@ -94,6 +97,7 @@ class Annealer:
     check_every: int = 0
     record_critical: bool = False
     growth: Growth | None = None
+    stepwise: Stepwise | None = None
     callbacks: Sequence[Callback] = ()
 
     def __post_init__(self) -> None:
@@ -240,20 +244,14 @@ class Annealer:
         """Sweeps at one temperature until the free energy settles: the only EM loop there is."""
         now, data, temperature, watch = run.now, run.data, run.temperature, run.watch
         model, first = now.model, Sweeps(now.state, now.state, self.relaxation.first, np.inf)
-        state, proven, eta, last, relaxed, done, _ = run.within or first
+        at = self._passed(run, run.within or first._replace(before=before))
+        state, proven, eta, last, relaxed, done, _, step, _ = at
         run.within = None
         close = self.growth.closeness(model.n_components) if self.growth else 1.0
-        least = close * self.tol * data.summary.total
-        for sweep in range(done + 1, self.max_sweeps + 1):
-            run.note(Sweeps(state, proven, eta, last, relaxed, sweep - 1, before))
-            rows, stats, energy = data.sweep(_expect, state.rows, model, state.params, temperature)
-            energy += state.extra
-            if not np.isfinite(energy):
-                raise IsothermError(
-                    f"the free energy became {energy} at T = {temperature}, sweep {sweep}; "
-                    "check the counts for extreme values, or use double precision"
-                )
-            self._tell(temperature, sweep, energy)
+        least, most = close * self.tol * data.summary.total, self._most_sweeps(run, before)
+        for sweep in range(done + 1, most + 1):
+            run.note(Sweeps(state, proven, eta, last, relaxed, sweep - 1, before, step))
+            rows, stats, energy = self._swept(run, state, sweep)
             if relaxed and energy > last:
                 # The relaxed point is worse than the EM point it overshot: go on from there.
                 state, eta, relaxed = proven, 1.0, False
@@ -270,12 +268,65 @@ class Annealer:
                 and watch.worse(now._replace(state=proven), temperature)
             ):
                 return _Settled(proven, stats, energy, sweep, False)
+            if sweep == most and self.stepwise and self.stepwise.full_sweeps:
+                # Not settled, so what was measured is kept, and not what an M-step makes of it.
+                kept = state.rows if model.rows_are_parameters else rows
+                return _Settled(state._replace(rows=kept), stats, energy, sweep, False)
             # A relaxed step magnifies what EM would damp at once, rounding errors included: the
             # last steps at a temperature are plain ones.
             relaxed, last = eta > 1.0 and not settled and model.monotone, energy
             state = relax(model, data, state, proven, eta) if relaxed else proven
             eta = 1.0 if settled else min(eta * self.relaxation.growth, self.relaxation.cap)
-        return _Settled(proven, stats, last, self.max_sweeps, False)
+        return _Settled(proven, stats, last, most, False)
+
+    def _most_sweeps(self, run: Run, before: int) -> int:
+        """Most full sweeps at a temperature; that with which statistics begin comes on top."""
+        if self.stepwise is None or before:
+            return self.max_sweeps
+        limit = self.stepwise.full_sweeps or self.max_sweeps
+        return min(limit, self.max_sweeps) + _is_first(run)
+
+    def _swept(self, run: Run, state: State, sweep: int) -> tuple[RowsHandle, Any, float]:
+        """Rows, statistics and free energy of a full sweep, of which callbacks are told."""
+        data, temperature = run.data, run.temperature
+        rows, stats, energy = data.sweep(
+            expect, state.rows, run.now.model, state.params, temperature
+        )
+        energy += state.extra
+        if not np.isfinite(energy):
+            raise IsothermError(
+                f"the free energy became {energy} at T = {temperature}, sweep {sweep}; "
+                "check the counts for extreme values, or use double precision"
+            )
+        for callback in self.callbacks:
+            callback.on_sweep(temperature, sweep, energy)
+        return rows, stats, energy
+
+    def _passed(self, run: Run, at: Sweeps) -> Sweeps:
+        """Where full sweeps begin: past the passes over batches, if there are any."""
+        if self.stepwise is None or at.before:
+            return at
+        model, data, temperature = run.now.model, run.data, run.temperature
+        batches = batches_of(data)
+        steps = self.stepwise.passes * len(batches)
+        if at.step == steps:
+            return at
+        state, done = at.state, at.sweep
+        stats = at.stats if len(at.stats) or done else run.now.stats
+        if not len(stats):
+            # Nothing to mix into: begin with the statistics of all rows.
+            run.note(at)
+            rows, stats, _ = self._swept(run, state, 1)
+            params, extra = model.maximize(stats, state.params, temperature, data.kernels)
+            state, done = State(params, rows, extra), 1
+        for step in range(at.step, steps):
+            run.note(at._replace(state=state, proven=state, sweep=done, step=step, stats=stats))
+            rate, batch = self.stepwise.rate(step), batches[step % len(batches)]
+            state, stats = stepped(model, data, state, stats, temperature, rate, batch)
+            if (step + 1) % len(batches) == 0:
+                self._tell_pass(temperature, (step + 1) // len(batches))
+        state = completed(model, data, state)
+        return at._replace(state=state, proven=state, sweep=done, step=steps, stats=())
 
     def _shaken(self, model: Model, data: Data, state: State, rng: np.random.Generator) -> State:
         if not self.noise:
@@ -283,9 +334,10 @@ class Annealer:
         params = model.perturb(state.params, rng, self.noise)
         return State(params, state.rows, model.prior_energy(params, data.summary))
 
-    def _tell(self, temperature: float, sweep: int, energy: float) -> None:
+    def _tell_pass(self, temperature: float, number: int) -> None:
         for callback in self.callbacks:
-            callback.on_sweep(temperature, sweep, energy)
+            # Callbacks of one's own may be older than passes.
+            getattr(callback, "on_pass", _nothing)(temperature, number)
 
     def _record(
         self,
@@ -310,47 +362,18 @@ class Annealer:
             settled.sweeps,
             time.perf_counter() - clock,
             settled.converged,
+            self.stepwise.passes if self.stepwise else 0,
         )
 
 
-def relax(model: Model, data: Data, old: State, new: State, eta: float) -> State:
-    """State a factor eta along the way from the old state to the EM point, made valid again."""
-    params = model.project(nested.lerp(old.params, new.params, eta), new.params)
-    extra = model.prior_energy(params, data.summary)
-    if not model.rows_are_parameters:
-        return State(params, new.rows, extra)
-    both = tuple(zip(old.rows, new.rows, strict=True))
-    rows, mass, _ = data.sweep(_blend, both, old.params.row_mass, new.params.row_mass, eta)
-    return State(params._replace(row_mass=mass[0]), rows, extra)
+def _is_first(run: Run) -> bool:
+    """Whether a temperature begins without the statistics of one before it."""
+    return run.restarts or not run.fit.trace
+
+
+def _nothing(temperature: float, number: int) -> None:
+    """For callbacks that do not listen."""
 
 
 def _likelihood(k: Kernels, block: Any, rows: Any, model: Model, params: Any) -> Expected:
     return Expected(rows, (), model.log_likelihood(params, rows, block, k))
-
-
-def _expect(
-    k: Kernels, block: Any, rows: Any, model: Model, params: Any, temperature: float
-) -> Expected:
-    return model.expect(params, rows, block, temperature, k)
-
-
-def _blend(
-    k: Kernels, block: Any, both: Any, old_mass: Array, new_mass: Array, eta: float
-) -> Expected:
-    """Rows a factor eta along the way, and their total per component."""
-    old, new = both
-
-    def one(a: Array, b: Array) -> Array:
-        before = a * _inverse(old_mass, a.dtype)
-        after = b * _inverse(new_mass, b.dtype)
-        step = before + b.dtype.type(eta) * (after - before)
-        # Relative to the row, so that a row of weight two stays the same as two rows.
-        floor = b.dtype.type(FLOOR) * after.sum(axis=1, keepdims=True)
-        return np.where(after > 0, np.maximum(step, floor), 0)
-
-    rows = nested.apply(one, old, new)
-    return Expected(rows, nested.apply(lambda a: a.sum(axis=0, dtype=np.float64), rows), 0.0)
-
-
-def _inverse(mass: Array, dtype: Any) -> Array:
-    return np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0).astype(dtype)

@@ -23,7 +23,8 @@ class Sweeps(NamedTuple):
 
     `state` is swept next, `proven` is the last EM point; `eta`, `last` and `relaxed` belong to
     over-relaxation, `sweep` is the number of sweeps done, `before` that of sweeps at the same
-    temperature before components were merged.
+    temperature before components were merged. `step` is the number of batches done, of passes that
+    come before the sweeps, and `stats` what they are mixed into.
     """
 
     state: State
@@ -33,6 +34,8 @@ class Sweeps(NamedTuple):
     relaxed: bool = False
     sweep: int = 0
     before: int = 0
+    step: int = 0
+    stats: Any = ()
 
 
 class Point(NamedTuple):

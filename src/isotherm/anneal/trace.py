@@ -38,8 +38,11 @@ class Record:
     critical : tuple of float
         Critical temperature per distinct component; empty unless asked for.
     sweeps : int
+        Full sweeps; the last of them measured the free energy.
     seconds : float
     converged : bool
+    passes : int
+        Stepwise passes over batches of rows that came before.
     """
 
     temperature: float
@@ -52,6 +55,7 @@ class Record:
     sweeps: int
     seconds: float
     converged: bool
+    passes: int = 0
 
 
 Trace = tuple[Record, ...]
@@ -111,8 +115,8 @@ class Fit:
 
     @property
     def n_sweeps(self) -> int:
-        """Sweeps over the data in the whole run."""
-        return sum(record.sweeps for record in self.trace)
+        """Sweeps over the data in the whole run, stepwise passes included."""
+        return sum(record.sweeps + record.passes for record in self.trace)
 
 
 def completed(fit: Fit) -> Fit:

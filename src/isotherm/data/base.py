@@ -132,8 +132,12 @@ class Block:
     @staticmethod
     def summarize(blocks: Sequence[Block]) -> Summary:
         """Marginals of all blocks together."""
-        columns = np.sum([block.column_totals for block in blocks], axis=0)
-        weight = float(sum(block.weight.sum() for block in blocks))
+        columns, weight = np.zeros(blocks[0].n_columns), 0.0
+        for block in blocks:
+            columns = columns + block.column_totals
+            weight += float(block.weight.sum())
+            if len(blocks) > 1:  # kept for a block alone: many of them would outweigh the counts
+                block.__dict__.pop("column_totals", None)
         return Summary(columns, weight, float(columns.sum()))
 
     def with_values(self, values: Array) -> Block:
@@ -205,6 +209,8 @@ class Summary(NamedTuple):
 
 
 RowsHandle = tuple[Any, ...]
+# Blocks of a sweep, unless some are named.
+ALL = slice(None)
 Task = Callable[..., Expected]
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from isotherm import nested
-from isotherm.data.base import Array, RowsHandle, Task, blocks_of, row_bounds
+from isotherm.data.base import ALL, Array, RowsHandle, Task, blocks_of, row_bounds
+from isotherm.data.batches import Batch, Layout, dealt, layout, spans
 from isotherm.data.counts import Counts
 from isotherm.kernels.base import Kernels
 
@@ -22,24 +23,49 @@ class Local:
     blocks : sequence of Block or VectorBlock
     kernels : Kernels
         The backend that every task of a sweep is given.
+    laid : Layout, optional
+        Which rows of the counts the blocks have; by default all of them in order, and every block
+        is a batch.
     """
 
-    def __init__(self, blocks: Sequence[Any], kernels: Kernels) -> None:
-        self.kernels = kernels
+    def __init__(self, blocks: Sequence[Any], kernels: Kernels, laid: Layout | None = None) -> None:
+        self.kernels, self.laid = kernels, laid
         self.blocks = tuple(kernels.prepare(block) for block in blocks)
 
     @classmethod
     def place(
-        cls, counts: Counts, kernels: Kernels, *, weight: Array | None = None, n_blocks: int = 1
+        cls,
+        counts: Counts,
+        kernels: Kernels,
+        *,
+        weight: Array | None = None,
+        n_blocks: int = 1,
+        batch: int | None = None,
     ) -> Local:
-        """Counts cut into `n_blocks` runs of rows (I, J), with row weights (I,) if given."""
-        return cls(blocks_of(counts, row_bounds(counts, n_blocks), weight), kernels)
+        """Counts (I, J) cut into `n_blocks` runs of rows, or into batches of so many rows.
+
+        Row weights (I,) are ones by default.
+        """
+        if batch is None:
+            return cls(blocks_of(counts, row_bounds(counts, n_blocks), weight), kernels)
+        return cls._laid_out(counts, kernels, weight, layout(dealt(counts.n_rows, batch)))
+
+    @classmethod
+    def _laid_out(
+        cls, counts: Counts, kernels: Kernels, weight: Array | None, laid: Layout
+    ) -> Local:
+        order = laid.order()
+        bounds = np.cumsum([0, *laid.sizes])
+        heavy = None if weight is None else np.asarray(weight)[order]
+        return cls(blocks_of(counts.take_rows(order), bounds, heavy), kernels, laid)
 
     def beside(self, counts: Counts) -> Local:
         """Other counts of the same rows, cut in the same places (held-out tokens)."""
-        bounds = np.cumsum([0] + [block.n_rows for block in self.blocks])
         weight = np.concatenate([block.weight for block in self.blocks])
-        return Local(blocks_of(counts, bounds, weight), self.kernels)
+        bounds = np.cumsum([0] + [block.n_rows for block in self.blocks])
+        if self.laid is not None:
+            counts = counts.take_rows(self.laid.order())
+        return Local(blocks_of(counts, bounds, weight), self.kernels, self.laid)
 
     @property
     def no_rows(self) -> RowsHandle:
@@ -51,20 +77,38 @@ class Local:
         """What is known of all blocks together."""
         return type(self.blocks[0]).summarize(self.blocks)
 
-    def sweep(self, task: Task, rows: RowsHandle, *shared: Any) -> tuple[RowsHandle, Any, float]:
-        """Run the task on every block and add up statistics and energies, in block order."""
+    @cached_property
+    def batches(self) -> tuple[Batch, ...]:
+        """Blocks that are swept together where not all are swept at once."""
+        totals = [type(block).summarize([block]).total for block in self.blocks]
+        firsts = range(len(totals) + 1) if self.laid is None else self.laid.batches
+        return spans(firsts, totals)
+
+    def sweep(
+        self, task: Task, rows: RowsHandle, *shared: Any, within: slice = ALL
+    ) -> tuple[RowsHandle, Any, float]:
+        """Run the task on every block and add up statistics and energies, in block order.
+
+        `within` is for some blocks alone: the others keep their rows.
+        """
         parts = [
             task(self.kernels, block, row, *shared)
-            for block, row in zip(self.blocks, rows, strict=True)
+            for block, row in zip(self.blocks[within], rows[within], strict=True)
         ]
         stats = parts[0].stats
         if len(parts) > 1:
             stats = reduce(nested.add, (nested.apply(_double, part.stats) for part in parts))
-        return tuple(part.rows for part in parts), stats, float(sum(part.energy for part in parts))
+        found = [*rows]
+        found[within] = [part.rows for part in parts]
+        return tuple(found), stats, float(sum(part.energy for part in parts))
 
     def gather(self, rows: RowsHandle) -> Any:
-        """Row states of all blocks as one named tuple of arrays (I, ...)."""
-        return nested.concatenate(rows)
+        """Row states of all blocks as one named tuple of arrays (I, ...), in the order of rows."""
+        whole = nested.concatenate(rows)
+        if self.laid is None:
+            return whole
+        back = np.argsort(self.laid.order())
+        return nested.apply(lambda field: field[back], whole)
 
 
 def _double(sums: Array) -> Array:

@@ -40,6 +40,7 @@ def place(
     *,
     weight: Array | None = None,
     n_components: int = 64,
+    batch: int | None = None,
 ) -> Any:
     """Data for the engine, with `beside` and `gather` besides the contract.
 
@@ -51,6 +52,8 @@ def place(
         Row weights; ones by default.
     n_components : int
         How many components to expect, where memory is short.
+    batch : int, optional
+        Rows to a batch, where not all rows are swept at once; not for workers.
     """
     client = _CLIENT.get()
     if client is not None:
@@ -58,8 +61,10 @@ def place(
 
         return Remote.place(counts, kernels, client, weight=weight)
     if isinstance(counts, StoredCounts):
-        return Streamed.place(counts, kernels, weight=weight, n_components=n_components)
-    return Local.place(counts, kernels, weight=weight)
+        return Streamed.place(
+            counts, kernels, weight=weight, n_components=n_components, batch=batch
+        )
+    return Local.place(counts, kernels, weight=weight, batch=batch)
 
 
 def hold_out(counts: AnyCounts, fraction: float, seed: int) -> tuple[Any, Any]:

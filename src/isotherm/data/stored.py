@@ -11,7 +11,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -220,6 +220,13 @@ class StoredCounts:
         marks = np.flatnonzero(np.diff((indptr - indptr[0]) // CHANGED_AT_ONCE)) + first
         cuts = np.unique(np.concatenate([[first], marks, [last]])).tolist()
         parts = [self.change(self._read(lo, hi)).matrix for lo, hi in itertools.pairwise(cuts)]
+        return Counts._trusted(sparse.csr_array(sparse.vstack(parts, format="csr")), None, None)
+
+    def runs(self, runs: Sequence[tuple[int, int]]) -> Counts:
+        """Counts of several runs of rows, one below the other, in memory, without names."""
+        if len(runs) == 1:
+            return self.rows(*runs[0])
+        parts = [self.rows(lo, hi).matrix for lo, hi in runs]
         return Counts._trusted(sparse.csr_array(sparse.vstack(parts, format="csr")), None, None)
 
     def _read(self, first: int, last: int) -> Counts:

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from isotherm import nested
-from isotherm.data.base import Array, RowsHandle, Summary, Task, blocks_of
+from isotherm.data.base import ALL, Array, RowsHandle, Summary, Task, blocks_of
+from isotherm.data.batches import Batch, Layout, Run, dealt, layout, rows_of, spans
 from isotherm.data.counts import Counts
 from isotherm.data.shelf import Held, Kept, Shelf
 from isotherm.data.stored import MEGABYTE, StoredCounts
@@ -58,21 +59,19 @@ class Streamed:
     ) -> None:
         self.kernels, self.shelf = kernels, Shelf(folder, room)
         self.blocks: list[Kept | Held] = []
-        self.bounds, self.largest, self.peak = [0], 0, 0
+        self.largest, self.totals = 0, list[float]()
         # Blocks themselves are never held in memory: the room is for rows.
         self._files = Shelf(folder)
         columns, mass = np.zeros(0), 0.0
         for counts, weight in pieces:
             block = kernels.prepare(blocks_of(counts, np.array([0, len(weight)]), weight)[0])
-            columns = (
-                block.column_totals if len(self.bounds) == 1 else columns + block.column_totals
-            )
+            columns = columns + block.column_totals if self.blocks else block.column_totals
             mass += float(block.weight.sum())
+            self.totals.append(float(block.column_totals.sum()))
             block.__dict__.pop("column_totals", None)
             # What kernels derive from a block is derived once, and comes back with it.
             block.row_totals, block.by_column, block.weighted  # noqa: B018
             self.blocks.append(self._files.put(block))
-            self.bounds.append(self.bounds[-1] + block.n_rows)
             self.largest = max(self.largest, self.blocks[-1].size)
             del block
         self.summary = Summary(columns, mass, float(columns.sum()))
@@ -85,6 +84,7 @@ class Streamed:
         *,
         weight: Array | None = None,
         n_components: int = 64,
+        batch: int | None = None,
     ) -> Streamed:
         """Counts cut into as few blocks as the budget of the counts allows.
 
@@ -95,23 +95,25 @@ class Streamed:
         weight : (I,) array, optional
         n_components : int
             How many components K to expect: they decide what a row takes.
+        batch : int, optional
+            Rows to a batch; by default every block is one.
         """
-        bounds = budget_bounds(counts, kernels, n_components)
-        data = cls._cut(counts, kernels, bounds, weight)
+        laid = budgeted(counts, kernels, n_components, batch)
+        data = cls._cut(counts, kernels, laid, weight)
         log.info(
             "streaming %d rows in %d blocks of at most %.1f MB, within %.0f MB",
-            *(counts.n_rows, len(bounds) - 1, data.largest / MEGABYTE, counts.memory),
+            *(counts.n_rows, len(data.blocks), data.largest / MEGABYTE, counts.memory),
         )
         return data
 
     @classmethod
     def _cut(
-        cls, counts: StoredCounts, kernels: Kernels, bounds: Array, weight: Array | None
+        cls, counts: StoredCounts, kernels: Kernels, laid: Layout, weight: Array | None
     ) -> Streamed:
         def pieces() -> Iterator[tuple[Counts, Array]]:
-            for lo, hi in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-                rows = np.ones(hi - lo) if weight is None else weight[lo:hi]
-                yield counts.rows(lo, hi), rows
+            for runs in laid.blocks:
+                found = counts.runs(runs)
+                yield found, np.ones(len(found)) if weight is None else weight[rows_of(runs)]
 
         folder = counts.folder if counts.scratch is None else counts.scratch
         if not os.access(folder, os.W_OK):
@@ -120,40 +122,53 @@ class Streamed:
                 "give another folder: StoredCounts(..., scratch=...)"
             )
         data = cls(pieces(), kernels, folder, int(ROOM * counts.memory * MEGABYTE))
-        data._weight = weight
+        data._weight, data._laid = weight, laid
         return data
 
     _weight: Array | None = None
+    _laid: Layout
 
     def beside(self, counts: StoredCounts) -> Streamed:
         """Other counts of the same rows, cut in the same places (held-out tokens)."""
-        return self._cut(counts, self.kernels, np.array(self.bounds), self._weight)
+        return self._cut(counts, self.kernels, self._laid, self._weight)
+
+    @property
+    def batches(self) -> tuple[Batch, ...]:
+        """Blocks that are swept together where not all are swept at once."""
+        return spans(self._laid.batches, self.totals)
 
     @property
     def no_rows(self) -> RowsHandle:
         """One empty state per block."""
         return (Held((), 0),) * len(self.blocks)
 
-    def sweep(self, task: Task, rows: RowsHandle, *shared: Any) -> tuple[RowsHandle, Any, float]:
-        """Run the task on every block and add up statistics and energies, in block order."""
-        out: list[Future[Any]] = []
+    def sweep(
+        self, task: Task, rows: RowsHandle, *shared: Any, within: slice = ALL
+    ) -> tuple[RowsHandle, Any, float]:
+        """Run the task on every block and add up statistics and energies, in block order.
+
+        `within` is for some blocks alone: the others keep their rows.
+        """
+        found: list[Any] = [*rows]
+        last: Future[Any] | None = None
         total, energy = None, 0.0
+        numbers = range(len(self.blocks))[within]
         with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(1) as writer:
-            ahead = reader.submit(self._opened, 0, rows)
-            for number in range(len(self.blocks)):
+            ahead = reader.submit(self._opened, numbers[0], rows)
+            for at, number in enumerate(numbers):
                 block, row = ahead.result()
-                if number + 1 < len(self.blocks):
-                    ahead = reader.submit(self._opened, number + 1, rows)
+                if at + 1 < len(numbers):
+                    ahead = reader.submit(self._opened, numbers[at + 1], rows)
                 part = task(self.kernels, block, row, *shared)
                 del block, row
-                if out:
-                    out[-1].result()  # one state waits to be written, not more
-                out.append(writer.submit(self.shelf.put, nested.on_host(part.rows)))
+                if last is not None:
+                    found[number - 1] = last.result()  # one state waits to be written, not more
+                last = writer.submit(self.shelf.put, nested.on_host(part.rows))
                 energy += float(part.energy)
-                total = _added(total, part.stats, len(self.blocks))
+                total = _added(total, part.stats, len(numbers))
                 del part
-            handle = tuple(one.result() for one in out)
-        return handle, total, energy
+            found[numbers[-1]] = last.result() if last is not None else None
+        return tuple(found), total, energy
 
     def _opened(self, number: int, rows: RowsHandle) -> tuple[Any, Any]:
         """A block and its row state, whose pages are in memory."""
@@ -165,14 +180,15 @@ class Streamed:
         files = [self.shelf.file().open("w+b") for _ in first]
         shapes = [field.shape[1:] for field in first]
         types = [field.dtype for field in first]
-        for kept in rows:
+        for kept, runs in zip(rows, self._laid.blocks, strict=True):
             for file, field in zip(files, kept.open(), strict=True):
-                file.write(np.ascontiguousarray(field).data)
+                _put_rows(file, np.ascontiguousarray(field), runs)
         del first, kept, field
         arrays = []
+        n_rows = sum(self._laid.sizes)
         for file, shape, dtype in zip(files, shapes, types, strict=True):
             file.flush()
-            arrays.append(np.memmap(file, dtype, "c", shape=(self.bounds[-1], *shape)))
+            arrays.append(np.memmap(file, dtype, "c", shape=(n_rows, *shape)))
             file.close()
             if os.name == "posix":  # the arrays stay for as long as somebody looks at them
                 Path(file.name).unlink()
@@ -180,25 +196,49 @@ class Streamed:
         return nested.apply(lambda _: next(found).view(np.ndarray), rows[0].open())
 
 
-def budget_bounds(counts: StoredCounts, kernels: Kernels, n_components: int) -> Array:
-    """First rows of blocks whose share of the work fits the budget, and the end."""
+def budgeted(
+    counts: StoredCounts, kernels: Kernels, n_components: int, batch: int | None = None
+) -> Layout:
+    """Blocks whose share of the work fits the budget; a batch is one of them, or several."""
+    rooms = _rooms(counts, kernels, n_components)
+    batches = dealt(counts.n_rows, batch)
+    wide = np.dtype(kernels.dtype).itemsize / 4
+    indptr, cuts = counts.indptr, []
+    for runs in batches:
+        sizes = np.concatenate([np.diff(indptr[lo : hi + 1]) for lo, hi in runs])
+        cost = np.cumsum(wide * (PER_NONZERO * sizes.astype(np.float64) + PER_ROW * n_components))
+        n_blocks = int(np.ceil(cost[-1] / rooms))
+        marks = np.linspace(0, cost[-1], n_blocks + 1)[1:-1]
+        inner = np.unique(np.searchsorted(cost, marks) + 1)
+        cuts.append(inner[inner < len(sizes)].tolist())
+    laid = layout(batches, cuts)
+    return laid if batch is not None else laid._replace(batches=tuple(range(len(laid.blocks) + 1)))
+
+
+def _rooms(counts: StoredCounts, kernels: Kernels, n_components: int) -> float:
+    """Bytes that a block may take; an error where the budget is too small for any."""
     wide = np.dtype(kernels.dtype).itemsize / 4
     tables = wide * PER_COLUMN * counts.n_columns * n_components
     always = min(ALWAYS, 0.2 * counts.memory * MEGABYTE)
     rooms = (1.0 - ROOM) * counts.memory * MEGABYTE - always - tables
-    indptr = counts.indptr
-    cost = wide * PER_NONZERO * np.asarray(indptr, np.float64)
-    cost += wide * PER_ROW * n_components * np.arange(len(indptr))
-    least = min(cost[-1], cost[-1] * LEAST / max(1, counts.nnz))
+    whole = wide * (PER_NONZERO * counts.nnz + PER_ROW * n_components * counts.n_rows)
+    least = min(whole, whole * LEAST / max(1, counts.nnz))
     if rooms < least:
         needed = (tables + always + least) / (1.0 - ROOM) / MEGABYTE
         raise IsothermError(
             f"memory is {counts.memory:.0f} MB; {n_components} components over {counts.n_columns} "
             f"columns need at least {needed:.0f} MB: give more, or drop rare columns"
         )
-    n_blocks = int(np.ceil(cost[-1] / rooms))
-    marks = np.searchsorted(cost, np.linspace(0, cost[-1], n_blocks + 1)[1:-1])
-    return np.unique(np.concatenate([[0], marks, [counts.n_rows]]))
+    return rooms
+
+
+def _put_rows(file: Any, field: Array, runs: tuple[Run, ...]) -> None:
+    """Write the rows of a block to where they belong in a file of all rows."""
+    width, at = field[:1].nbytes, 0
+    for lo, hi in runs:
+        file.seek(lo * width)
+        file.write(field[at : at + hi - lo].data)
+        at += hi - lo
 
 
 def _open(kept: Any) -> Any:

@@ -18,6 +18,7 @@ from isotherm.anneal import journal
 from isotherm.anneal.callbacks import Callback, Log, Progress
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
 from isotherm.anneal.schedule import Schedule
+from isotherm.anneal.stepwise import Stepwise
 from isotherm.anneal.trace import Outcome
 from isotherm.data.placing import using
 from isotherm.errors import IsothermError
@@ -27,6 +28,9 @@ from isotherm.kernels.devices import kernels_on
 
 class Annealed(BaseEstimator):
     """Base of all estimators; not for direct use. A shell defines `_fit`."""
+
+    # How to sweep by batches of rows; a parameter of those that can.
+    batches: Stepwise | None = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, client: Any = None) -> Self:
         """Fit to data.
@@ -47,6 +51,11 @@ class Annealed(BaseEstimator):
         -------
         self
         """
+        if client is not None and self.batches is not None:
+            raise IsothermError(
+                f"batches={self.batches!r} with a client; workers sweep all of their rows at once: "
+                "leave one of them out"
+            )
         with self._afresh(), using(client):
             self._fit(X, sample_weight)
         return self
@@ -105,6 +114,11 @@ class Annealed(BaseEstimator):
         if self.n_jobs is not None and self.n_jobs != -1:
             checks.integer("n_jobs", self.n_jobs, 1)
         kernels_on(self.device, "float32" if self.precision == "auto" else self.precision)
+        if not (self.batches is None or isinstance(self.batches, Stepwise)):
+            raise IsothermError(
+                f"batches={self.batches!r}; it must be a Stepwise, such as Stepwise(batch=2000), "
+                "or None to sweep over all rows at once"
+            )
         checks.provides("schedule", self.schedule, "next", "Exponential() or Fixed(1.0)")
         checks.callbacks(self.callbacks)
 
@@ -124,5 +138,6 @@ class Annealed(BaseEstimator):
             tol=self.tol,
             max_sweeps=self.max_iter,
             record_critical=self.record_critical,
+            stepwise=self.batches,
             callbacks=callbacks,
         )

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.schedule import Exponential, Schedule, Splitting, lowest
 from isotherm.anneal.start import Spectral, Start
+from isotherm.anneal.stepwise import Stepwise
 from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array, Expected
 from isotherm.data.counts import Counts
@@ -68,6 +69,10 @@ class AspectModel(GrowingEstimator):
         Most sweeps over the data at one temperature.
     over_relax : bool
         Over-relaxed EM with an adaptive factor (at most 3) and a safeguard.
+    batches : Stepwise, optional
+        Begin every temperature with passes over batches of rows, after each of which the parameters
+        move (stepwise EM), such as `Stepwise(batch=2000)`; for collections where full sweeps are
+        wasteful. Free energies are still those of full sweeps.
     record_critical : bool
         Note the critical temperatures of all components in every record of `trace_` (an
         eigen-solve for each).
@@ -146,6 +151,7 @@ class AspectModel(GrowingEstimator):
         tol: float = 1e-4,
         max_iter: int = 100,
         over_relax: bool = True,
+        batches: Stepwise | None = None,
         record_critical: bool = False,
         callbacks: Sequence[Callback] = (),
         precision: str = "auto",
@@ -166,6 +172,7 @@ class AspectModel(GrowingEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.over_relax = over_relax
+        self.batches = batches
         self.record_critical = record_critical
         self.callbacks = callbacks
         self.precision = precision
@@ -186,7 +193,7 @@ class AspectModel(GrowingEstimator):
         checks.flag("leave_one_out", self.leave_one_out)
         checks.number("memory_limit", self.memory_limit, 0.0)
         if self.leave_one_out:
-            leave_one_out.check_settings(self.n_components, self.schedule)
+            leave_one_out.check_settings(self.n_components, self.schedule, self.batches)
         super()._check_parameters()
         checks.flag("temper_prior", self.temper_prior)
         if self.schedule is not None and lowest(self.schedule) <= 0:

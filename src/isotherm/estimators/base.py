@@ -191,15 +191,18 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
 
     def _placed(self, counts: Counts) -> Any:
         """New rows as the model folds them in."""
-        return self._data(counts, None)
+        return self._data(counts, None, new=True)
 
     # The rest --------------------------------------------------------------------------------
 
-    def _data(self, counts: Any, weight: Array | None) -> Any:
-        """Counts as the model is given them, placed where they belong."""
+    def _data(self, counts: Any, weight: Array | None, *, new: bool = False) -> Any:
+        """Counts as the model is given them, placed where they belong; new rows without batches."""
         if type(self)._prepared is not CountEstimator._prepared:
             counts = changed(counts, self._prepared)
-        return place(counts, self._kernels(), weight=weight, n_components=self._n_expected)
+        batch = None if new or self.batches is None else self.batches.batch
+        return place(
+            counts, self._kernels(), weight=weight, n_components=self._n_expected, batch=batch
+        )
 
     @property
     def _n_expected(self) -> int:
@@ -308,9 +311,8 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
                 return end.run(cooled.model, plan.full, rng, state=state)
             except KeyboardInterrupt:
                 log.warning("interrupted while settling on all counts")
-        short = dataclasses.replace(end, max_sweeps=1).run(
-            cooled.model, plan.full, rng, state=state
-        )
+        once = dataclasses.replace(end, max_sweeps=1, stepwise=None)
+        short = once.run(cooled.model, plan.full, rng, state=state)
         return dataclasses.replace(short, outcome=Outcome.INTERRUPTED)
 
     def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:

@@ -12,6 +12,7 @@ from scipy import sparse
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.schedule import Exponential, Schedule, Splitting
 from isotherm.anneal.start import Spectral, Start
+from isotherm.anneal.stepwise import Stepwise
 from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
@@ -68,7 +69,7 @@ class OneSidedClustering(GrowingEstimator):
         go to and fro at low temperatures until `max_iter`, and `over_relax` has no effect.
         `row_weights_` and `labels_` are those of the rows left out; `transform` and `predict` treat
         rows as new ones.
-    tol, max_iter, over_relax, record_critical, callbacks, precision
+    tol, max_iter, over_relax, batches, record_critical, callbacks, precision
         As in `AspectModel`.
     n_jobs, device, random_state, verbose
         As in `AspectModel`.
@@ -116,6 +117,7 @@ class OneSidedClustering(GrowingEstimator):
         tol: float = 1e-4,
         max_iter: int = 100,
         over_relax: bool = True,
+        batches: Stepwise | None = None,
         record_critical: bool = False,
         callbacks: Sequence[Callback] = (),
         precision: str = "auto",
@@ -137,6 +139,7 @@ class OneSidedClustering(GrowingEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.over_relax = over_relax
+        self.batches = batches
         self.record_critical = record_critical
         self.callbacks = callbacks
         self.precision = precision
@@ -160,7 +163,7 @@ class OneSidedClustering(GrowingEstimator):
     def _check_parameters(self) -> None:
         checks.flag("leave_one_out", self.leave_one_out)
         if self.leave_one_out:
-            leave_one_out.check_settings(self.n_components, self.schedule)
+            leave_one_out.check_settings(self.n_components, self.schedule, self.batches)
         super()._check_parameters()
         checks.one_of("temper_prior", self.temper_prior, (True, False, "auto"))
         checks.flag("equal_rows", self.equal_rows)

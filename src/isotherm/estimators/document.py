@@ -18,6 +18,7 @@ from isotherm.anneal.crossval import Curve, Fold, cross_validate
 from isotherm.anneal.heldout import HeldoutRows
 from isotherm.anneal.schedule import Adaptive, Exponential, Linear, Schedule, lowest
 from isotherm.anneal.start import Noisy, Start
+from isotherm.anneal.stepwise import Stepwise
 from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
@@ -79,7 +80,7 @@ class DocumentMixture(GrowingEstimator):
     patience : int
         Temperatures (with "auto": generations of splits) without improvement before the cooling
         stops.
-    tol, max_iter, over_relax, record_critical, callbacks, precision
+    tol, max_iter, over_relax, batches, record_critical, callbacks, precision
         As in `AspectModel`.
     n_jobs, device, random_state, verbose
         As in `AspectModel`.
@@ -120,6 +121,7 @@ class DocumentMixture(GrowingEstimator):
         tol: float = 1e-6,
         max_iter: int = 100,
         over_relax: bool = True,
+        batches: Stepwise | None = None,
         record_critical: bool = False,
         callbacks: Sequence[Callback] = (),
         precision: str = "auto",
@@ -145,6 +147,7 @@ class DocumentMixture(GrowingEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.over_relax = over_relax
+        self.batches = batches
         self.record_critical = record_critical
         self.callbacks = callbacks
         self.precision = precision
@@ -228,7 +231,7 @@ class DocumentMixture(GrowingEstimator):
     def _plan(self, model: CountModel, counts: Counts, weight: Array | None, seed: int) -> Plan:
         """Rows held out whole steer the stop (Choi's total perplexity), once or fold by fold."""
         schedule = self._cooling()
-        full = Local.place(counts, self._kernels(), weight=weight)
+        full = self._data(counts, weight)
         plan = Plan(full, full, None, schedule)
         if self.cv is not None:
             return plan._replace(schedule=self._cross_validated(model, plan, counts, weight, seed))
@@ -271,13 +274,12 @@ class DocumentMixture(GrowingEstimator):
         """Rows to fit and rows to score; None where either part is without tokens."""
         if not len(kept) or not len(held):
             return None
-        kernels = self._kernels()
         train, test = counts.take_rows(kept), counts.take_rows(held)
         known = train.column_totals > 0
         test = without_columns(test, ~known)
         weights = [None if weight is None else weight[rows] for rows in (kept, held)]
-        data = Local.place(train, kernels, weight=weights[0])
-        unseen = Local.place(test, kernels, weight=weights[1])
+        data = self._data(train, weights[0])
+        unseen = self._data(test, weights[1], new=True)
         if not (data.summary.total > 0 and unseen.summary.total > 0):
             return None
         heldout = HeldoutRows(

@@ -14,8 +14,13 @@ GIB = 1 << 30
 HELD = 4
 
 
-def check_settings(n_components: Any, schedule: Schedule | None) -> None:
-    """Refuse a growing number of components and the hard limit."""
+def check_settings(n_components: Any, schedule: Schedule | None, batches: Any) -> None:
+    """Refuse a growing number of components, the hard limit and sweeps by batches."""
+    if batches is not None:
+        raise IsothermError(
+            f"leave_one_out=True with batches={batches!r}; counts that are mixed over batches hold "
+            "no token or row as it was last placed: leave one of them out"
+        )
     if isinstance(n_components, str):
         raise IsothermError(
             f"leave_one_out=True with n_components={n_components!r}; components that split have "

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import Any
 
-from isotherm.anneal import branches, grow, schedule, stages, start, trace
+from isotherm.anneal import branches, grow, schedule, stages, start, stepwise, trace
 from isotherm.data import _file
 from isotherm.estimators import (
     aspect,
@@ -85,6 +85,7 @@ PLAIN: dict[str, type[Any]] = {
     "RandomRows": linked_start.RandomRows,
     "Spectral": start.Spectral,
     "StructuredFit": projection_starts.StructuredFit,
+    "Stepwise": stepwise.Stepwise,
     # models
     "model.Aspect": aspects.Aspect,
     "model.AspectLeaveOneOut": without.AspectLeaveOneOut,
