@@ -193,49 +193,51 @@ def _first_segment(columns, lo, hi, column):
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def column_sums(slabs, columns, indptr, rows, entries, values, U, sums, lo, hi):
-    """`sums[j] = sum of values * U[row]` over the non-zeros of column j, slab by slab.
+    """`sums[j] = sum of values * U[row]` over the non-zeros of column j, slab by slab, float64.
 
     `values` are in the order of rows: threads that wrote them in the order of columns would fight
-    for cache lines. Within a slab long sums are added up in float64.
+    for cache lines. Terms are added in float64 one by one: runs in single precision would end
+    where a block does, and the result depend on how rows are cut into blocks.
     """
     K = U.shape[1]
-    zero = U.dtype.type(0)
-    acc = np.empty(K, U.dtype)
-    total = np.empty(K, np.float64)
-    sums[lo:hi] = zero
+    double = np.float64  # `float` of a single number is single in numba
+    sums[lo:hi] = 0.0
     for slab in range(len(slabs) - 1):
         first = _first_segment(columns, slabs[slab], slabs[slab + 1], lo)
         last = _first_segment(columns, first, slabs[slab + 1], hi)
         for segment in range(first, last):
             column = sums[columns[segment]]
             p, end = indptr[segment], indptr[segment + 1]
-            long = end - p > FLUSH
-            if long:
-                total[:] = 0.0
-            while p < end:
-                stop = min(p + FLUSH, end)
-                acc[:] = zero
-                while p + 4 <= stop:
-                    u0, u1, u2, u3 = U[rows[p]], U[rows[p + 1]], U[rows[p + 2]], U[rows[p + 3]]
-                    r0, r1 = values[entries[p]], values[entries[p + 1]]
-                    r2, r3 = values[entries[p + 2]], values[entries[p + 3]]
-                    for k in range(K):
-                        acc[k] += r0 * u0[k] + r1 * u1[k] + r2 * u2[k] + r3 * u3[k]
-                    p += 4
-                while p < stop:
-                    u0, r0 = U[rows[p]], values[entries[p]]
-                    for k in range(K):
-                        acc[k] += r0 * u0[k]
-                    p += 1
-                if long:
-                    for k in range(K):
-                        total[k] += acc[k]
-            if long:
+            while p + 4 <= end:
+                u0, u1, u2, u3 = U[rows[p]], U[rows[p + 1]], U[rows[p + 2]], U[rows[p + 3]]
+                r0, r1 = double(values[entries[p]]), double(values[entries[p + 1]])
+                r2, r3 = double(values[entries[p + 2]]), double(values[entries[p + 3]])
                 for k in range(K):
-                    column[k] += total[k]
-            else:
+                    column[k] += r0 * u0[k] + r1 * u1[k] + r2 * u2[k] + r3 * u3[k]
+                p += 4
+            if p + 2 <= end:
+                u0, u1 = U[rows[p]], U[rows[p + 1]]
+                r0, r1 = double(values[entries[p]]), double(values[entries[p + 1]])
                 for k in range(K):
-                    column[k] += acc[k]
+                    column[k] += r0 * u0[k] + r1 * u1[k]
+                p += 2
+            if p < end:
+                u0, r0 = U[rows[p]], double(values[entries[p]])
+                for k in range(K):
+                    column[k] += r0 * u0[k]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def table_products(table, factor, out, lo, hi):
+    """`out[r] = table[r] * factor[r]` for r in lo..hi; numpy would go through buffers here.
+
+    A factor of one row serves all.
+    """
+    each = len(factor) > 1
+    for r in range(lo, hi):
+        row, by, made = table[r], factor[r if each else 0], out[r]
+        for k in range(len(made)):
+            made[k] = row[k] * by[k]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")

@@ -122,10 +122,11 @@ class Cpu(LinkedRows):
 
     def scaled(self, table: Array, factor: Array) -> Array:
         """`table * factor`."""
-        factor, out = np.asarray(factor, self.dtype), np.empty(table.shape, self.dtype)
+        factor, out = np.asarray(factor, self.dtype)[None], np.empty(table.shape, self.dtype)
+        loops, table = _loops(), np.ascontiguousarray(table)
 
         def piece(lo: int, hi: int) -> None:
-            np.multiply(table[lo:hi], factor, out=out[lo:hi], casting="unsafe")
+            loops.table_products(table, factor, out, lo, hi)
 
         self._run(piece, _even(table))
         return out
@@ -135,7 +136,7 @@ class Cpu(LinkedRows):
         loops, order = _loops(), block.by_column
         U, V = np.ascontiguousarray(U, self.dtype), np.ascontiguousarray(V, self.dtype)
         rows = np.empty(U.shape, self.dtype)
-        columns = np.empty(V.shape, self.dtype)
+        columns = np.empty(V.shape)
         ratio = np.empty(block.nnz, self.dtype)
         log_z = np.empty(block.n_rows)
         tiny = self.dtype.type(TINY[self.dtype])
@@ -152,7 +153,7 @@ class Cpu(LinkedRows):
 
         def other_half(lo: int, hi: int) -> None:
             loops.column_sums(*order[:5], ratio, U, columns, lo, hi)
-            columns[lo:hi] *= V[lo:hi]
+            loops.table_products(columns, V, columns, lo, hi)
 
         self._run(other_half, self._pieces(order.cumulative))
         total = float(log_z.sum())
@@ -162,7 +163,8 @@ class Cpu(LinkedRows):
 
     def row(self, block: Block, logs: Array, prior: Array, hard: bool = False) -> RowSums:
         """Posterior per row, then the column sums by the same loop as `pair`."""
-        loops, K = _loops(), logs.shape[1]
+        # The order of columns is made before the tables are: making it takes memory of its own.
+        loops, K, _ = _loops(), logs.shape[1], block.by_column
         logs = np.ascontiguousarray(logs, self.dtype)
         prior = np.broadcast_to(prior, (block.n_rows, K))
         posterior = np.empty((block.n_rows, K), self.dtype)
@@ -175,7 +177,7 @@ class Cpu(LinkedRows):
             loops.row_posteriors(scores, hard, posterior[lo:hi], log_z[lo:hi], 0, hi - lo)
 
         self._run(half, self._pieces(block.indptr))
-        columns = np.empty((block.n_columns, K), self.dtype)
+        columns = np.empty((block.n_columns, K))
         self._add_columns(block, posterior, columns)
         mass = np.einsum("i,ik->k", block.weight, posterior)
         return RowSums(posterior, columns, mass, float(block.weight @ log_z))
