@@ -57,7 +57,7 @@ COMMANDS = set(
     alpha beta gamma delta epsilon eta theta kappa lambda mu nu pi rho sigma tau phi psi omega
     Gamma Delta Phi Psi
     frac sqrt sum prod int log exp max min left right mathrm mathbb hat bar tag quad
-    ldots cos le ge ne propto approx infty in to pm times cdot otimes mid top partial sim
+    ldots cos det le ge ne propto approx infty in to pm times cdot otimes mid top partial sim
     """.split()
 )
 
