@@ -139,6 +139,19 @@ def test_every_number_that_the_code_cites_is_on_its_page() -> None:
     assert missing == []
 
 
+def test_every_number_that_the_guides_cite_is_on_a_page() -> None:
+    known = {tag for page in {*CHOI, *HOFMANN_PUZICHA} for tag in tags(page)}
+    guides = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    found = {
+        (guide.name, number)
+        for guide in guides
+        for listed in CITED.findall(" ".join(guide.read_text(encoding="utf-8").split()))
+        for number in numbers(listed)
+    }
+    assert {("retrieval.md", "49"), ("retrieval.md", "50"), ("architecture.md", "48")} <= found
+    assert [one for one in found if one[1] not in known] == []
+
+
 def steps() -> Iterator[tuple[str, str, str]]:
     """Numbers that `expect` and `maximize` of a model cite: module, function, number."""
     for module in PAGE_OF:
