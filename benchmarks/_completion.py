@@ -22,11 +22,12 @@ SWEEPS = 50
 
 
 class Parts(NamedTuple):
-    """Training documents, and halves of validation and test documents."""
+    """Training documents and their rows, and halves of validation and test documents."""
 
     train: Counts
     valid: tuple[Counts, Counts]
     test: tuple[Counts, Counts]
+    train_rows: Any
 
 
 def parts(counts: Counts, seed: int, *, min_documents: int = 2) -> Parts:
@@ -40,7 +41,7 @@ def parts(counts: Counts, seed: int, *, min_documents: int = 2) -> Parts:
     words = counts.take_columns(np.flatnonzero(np.asarray(documents) >= min_documents))
     train, valid, test = (words.take_rows(part) for part in rows)
     halves = [split_tokens(half, (0.5, 0.5), rng) for half in (valid, test)]
-    return Parts(train, (halves[0][0], halves[0][1]), (halves[1][0], halves[1][1]))
+    return Parts(train, (halves[0][0], halves[0][1]), (halves[1][0], halves[1][1]), rows[0])
 
 
 class Score(NamedTuple):

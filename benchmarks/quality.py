@@ -1,0 +1,234 @@
+"""Quality at equal K: unseen documents, words, seeds and labels, for isotherm and its peers.
+
+Every model is fitted to the same 80 % of the documents with the same number of topics, with its
+usual settings, on one thread. Perplexity: completion of unseen documents (`_completion.py`), from
+the topics alone. NPMI and diversity: of the ten most probable words of each topic, the first by the
+training documents. Stability: mean cosine of matched topics over all pairs of seeds. NMI: the
+largest topic of each training document, by the model's own weights, against the labels.
+
+Fits are kept in results/fits: a run that is interrupted goes on, and a fit is made again only if
+its settings, program or protocol have changed. Seeds come last, so that an unfinished run has some
+of every model. A model whose first fit takes more than `--slow` CPU seconds gets three seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import _common as common
+import _completion as completion
+import _corpora as corpora
+import _peers as peers
+from isotherm.evaluate import coherence, diversity, nmi, stability
+
+FITS = common.RESULTS / "fits"
+MODELS = [name for name in peers.PEERS if name != "tomotopy-hdp"]
+OURS = "isotherm"
+SPLIT = 0
+FEW_SEEDS = 3
+N_WORDS = 10
+# Stabilities this close are the same to every eye.
+TIE = 0.005
+
+Row = dict[str, Any]
+
+
+# ---------------------------------------------------------------- one fit
+
+
+class Bench:
+    """A corpus, split, and what is fitted to it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.given = corpora.documents(name)
+        self.parts = completion.parts(self.given.counts, SPLIT)
+        rows = self.parts.train_rows
+        self.k = self.given.k
+        self.labels = None if self.given.labels is None else self.given.labels[rows]
+        texts = self.given.texts
+        self.texts = None if texts is None else [texts[i] for i in rows]
+
+    def fitted(self, model: str, seed: int) -> Row:
+        """Row of one fit, from the file of an earlier run where nothing has changed."""
+        path = FITS / f"{self.name}-{model}-{seed}-{key(self.name, self.k, model, seed)}.npz"
+        if not path.exists():
+            row, table = self._fit(model, seed)
+            if row["error"]:
+                return row
+            FITS.mkdir(parents=True, exist_ok=True)
+            partial = path.with_name(f"partial-{path.name}")
+            np.savez(partial, table=table.astype(np.float32), row=json.dumps(row))
+            partial.rename(path)
+        with np.load(path, allow_pickle=False) as found:
+            return json.loads(str(found["row"])) | {"file": str(path)}
+
+    def _fit(self, model: str, seed: int) -> tuple[Row, Any]:
+        train = self.parts.train
+        found = peers.fit(model, train.matrix, self.k, seed, texts=self.texts)
+        row: Row = {"corpus": self.name, "model": model, "seed": seed, "error": found.error}
+        if found.error:
+            return row, None
+        shown = np.maximum(found.shown, 0.0)
+        row |= {"topics": found.n_topics, "wall s": found.wall, "cpu s": found.cpu}
+        row |= {"perplexity": None, "pseudo": None, "share": None}
+        if np.isfinite(found.topics).all():
+            row |= completion.score(found.topics, found.weights, self.parts)._asdict()
+        row["NPMI"] = coherence(shown, train, n_words=N_WORDS).mean
+        row["diversity"] = diversity(shown, N_WORDS)
+        row["NMI"] = None
+        if self.labels is not None:
+            row["NMI"] = nmi(self.labels, found.documents.argmax(axis=1))
+        return row, shown
+
+
+def key(corpus: str, k: int, model: str, seed: int) -> str:
+    """Digest of all that a fit and its figures depend on."""
+    peer, digest = peers.PEERS[model], hashlib.sha256()
+    files = [Path(completion.__file__), peers.ADAPTERS / peer.adapter]
+    if peer.environment == peers.HERE:
+        files += sorted((common.ROOT / "src" / "isotherm").rglob("*.py"))
+    for path in files:
+        digest.update(path.read_bytes())
+    asked = [corpus, k, model, seed, SPLIT, peer.settings, peers.version(model)]
+    digest.update(json.dumps(asked, sort_keys=True).encode())
+    return digest.hexdigest()[:12]
+
+
+# ---------------------------------------------------------------- all fits
+
+
+def rounds(
+    benches: Sequence[Bench], models: Sequence[str], seeds: int, slow: float, jobs: int
+) -> Iterator[list[Row]]:
+    """All rows so far, after every seed."""
+    rows: list[Row] = []
+    most: dict[tuple[str, str], int] = {}
+    for seed in range(seeds):
+        pairs = [(bench, model) for bench in benches for model in models]
+        todo = [one for one in pairs if seed < most.get((one[0].name, one[1]), seeds)]
+        with ThreadPoolExecutor(jobs) as pool:
+            for row in pool.map(lambda one, seed=seed: told(*one, seed), todo):
+                rows.append(row)
+                if row["error"] or row["cpu s"] > slow:
+                    most[row["corpus"], row["model"]] = 0 if row["error"] else FEW_SEEDS
+        yield rows
+
+
+def told(bench: Bench, model: str, seed: int) -> Row:
+    """A row, and a line about it."""
+    row = bench.fitted(model, seed)
+    if row["error"]:
+        print(f"{bench.name} {model} seed {seed}: {row['error']}", flush=True)
+    else:
+        level = row["perplexity"]
+        shown = "-" if level is None else f"{level:.1f}"
+        print(f"{bench.name} {model} seed {seed}: {shown}, {row['cpu s']:.1f} CPU s", flush=True)
+    return row
+
+
+def summary(rows: Sequence[Row], measured: dict[tuple[str, str], float | None]) -> list[Row]:
+    """Means over seeds for every corpus and model; a model that did not run says why."""
+    table = []
+    for at in dict.fromkeys((row["corpus"], row["model"]) for row in rows):
+        own = [row for row in rows if (row["corpus"], row["model"]) == at and not row["error"]]
+        why = [row["error"] for row in rows if (row["corpus"], row["model"]) == at]
+        line: Row = {"corpus": at[0], "model": peers.PEERS[at[1]].shown, "seeds": len(own)}
+        line["topics"] = float(np.mean([row["topics"] for row in own])) if own else None
+        for name in ("perplexity", "NPMI", "diversity", "NMI", "cpu s"):
+            values = [row[name] for row in own if row[name] is not None]
+            line[name] = float(np.mean(values)) if values else None
+            if name == "perplexity":
+                spread = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else None
+                line["± s.e."] = None if spread is None else float(spread)
+        line["stability"] = measured.get(at)
+        line["note"] = next((text for text in why if text), "") if not own else ""
+        table.append(line)
+    return table
+
+
+def stabilities(rows: Sequence[Row]) -> dict[tuple[str, str], float | None]:
+    """Mean cosine of matched topics over pairs of seeds, for every corpus and model."""
+    found: dict[tuple[str, str], float | None] = {}
+    for at in dict.fromkeys((row["corpus"], row["model"]) for row in rows):
+        files = [
+            row["file"] for row in rows if (row["corpus"], row["model"]) == at and "file" in row
+        ]
+        tables = [np.load(path)["table"].astype(np.float64) for path in files]
+        # A topic without words is like no other.
+        tables = [np.where(t.any(axis=1, keepdims=True), t, 1.0) for t in tables]
+        found[at] = stability(tables).mean if len(tables) > 1 else None
+    return found
+
+
+def judge(table: Sequence[Row]) -> list[common.Target]:
+    """Ours against the best of all peers, for every corpus."""
+    targets = []
+    for name in dict.fromkeys(row["corpus"] for row in table):
+        ours, *others = sorted(
+            (row for row in table if row["corpus"] == name),
+            key=lambda row: row["model"] != peers.PEERS[OURS].shown,
+        )
+        levels = {row["model"]: row["perplexity"] for row in others if row["perplexity"]}
+        if levels and ours["perplexity"]:
+            best = min(levels, key=levels.__getitem__)
+            ratio = ours["perplexity"] / levels[best]
+            targets.append(
+                common.Target(f"{name}: perplexity, ours / best peer's ({best})", ratio, high=1.0)
+            )
+        steady = {row["model"]: row["stability"] for row in others if row["stability"]}
+        if steady and ours["stability"]:
+            best = max(steady, key=steady.__getitem__)
+            gap = ours["stability"] - steady[best]
+            targets.append(
+                common.Target(f"{name}: stability, ours - best peer's ({best})", gap, low=-TIE)
+            )
+    return targets
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--corpora", nargs="*", default=list(corpora.CORPORA))
+    parser.add_argument("--models", nargs="*", default=MODELS)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--slow", type=float, default=60.0, help="CPU s that cut seeds to three")
+    parser.add_argument("--jobs", type=int, default=2, help="fits at the same time")
+    options = parser.parse_args()
+    info = common.machine()
+    common.print_machine(info)
+    benches = [Bench(name) for name in options.corpora]
+    table: list[Row] = []
+    for rows in rounds(benches, options.models, options.seeds, options.slow, options.jobs):
+        table = summary(rows, stabilities(rows))
+        kept = [{k: v for k, v in row.items() if k != "file"} for row in rows]
+        targets = judge(table)
+        common.write_results(
+            "quality", info, rows=kept, summary=table, tried=tried(),
+            settings=[{"model": p.shown, "version": peers.version(n), **_flat(p.settings)}
+                      for n, p in peers.PEERS.items() if n in options.models],
+            targets=[target.row() for target in targets],
+        )  # fmt: skip
+    common.print_table(table, "Means over seeds")
+    common.print_targets(judge(table))
+
+
+def _flat(settings: dict[str, Any]) -> Row:
+    return {"settings": ", ".join(f"{k} {v}" for k, v in settings.items()) or "defaults"}
+
+
+def tried() -> list[Row]:
+    """What was tried where ours is not ahead; measured by hand once, and kept beside."""
+    path = common.RESULTS / "tried.json"
+    return json.loads(path.read_text())["tried"] if path.exists() else []
+
+
+if __name__ == "__main__":
+    main()
