@@ -10,13 +10,13 @@ TEST_EXTRA ?= test
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
-CODE := src tests $(wildcard benchmarks docs/*.py)
+CODE := src tests $(wildcard benchmarks docs/*.py docs/_ext docs/examples)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 # All extras share one environment, so two installs must not run at once.
 .NOTPARALLEL:
-.PHONY: help demo test lint bench bench-peers bench-smoke bench-page benchmarks gallery clean
+.PHONY: help demo test lint bench bench-peers bench-smoke bench-page benchmarks docs gallery clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' Makefile | column -t -s '|' 2>/dev/null \
@@ -49,12 +49,17 @@ benchmarks: $(VENV)/.stamp-bench bench-peers  ## run all benchmarks and write th
 	@$(BIN)/python benchmarks/run.py all; code=$$?; \
 	  $(BIN)/python benchmarks/page.py && exit $$code
 
+docs: $(VENV)/.stamp-docs  ## build the site in build/docs, examples included; warnings are errors
+	$(BIN)/python -m sphinx -W --keep-going -j auto -q -d build/doctrees docs build/docs
+	@echo "open build/docs/index.html"
+
 gallery: $(VENV)/.stamp-test  ## take the pictures of docs/gallery.md; needs Chromium
 	$(BIN)/python docs/make_gallery.py
 
 clean:  ## remove the environment, caches and reports
 	rm -rf $(VENV) .venv-peers build dist demo-report .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find src tests $(wildcard benchmarks) -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf docs/auto_examples docs/api/generated
+	find src tests docs $(wildcard benchmarks) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.stamp-venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

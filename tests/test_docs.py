@@ -1,13 +1,17 @@
 """What the documentation says is so: examples run, links lead somewhere, names exist."""
 
+import ast
 import contextlib
 import io
 import re
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import isotherm
+from isotherm import evaluate
 from isotherm.data.base import Data
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import Model
@@ -28,6 +32,41 @@ def name_of(page: Path) -> str:
 
 def blocks(page: Path) -> list[tuple[str, str]]:
     return FENCE.findall(page.read_text(encoding="utf-8"))
+
+
+def steps(page: Path) -> list[tuple[str, str | None, bool]]:
+    """Examples of a page: code, what it prints where the page says so, and whether that varies."""
+    found = list(FENCE.finditer(page.read_text(encoding="utf-8")))
+    made: list[tuple[str, str | None, bool]] = []
+    for i, match in enumerate(found):
+        if match[1] != "python":
+            continue
+        after = found[i + 1] if i + 1 < len(found) and found[i + 1][1] == "text" else None
+        between = match.string[match.end() : after.start()] if after else ""
+        varies = between.strip() == "<!-- varies -->"
+        made.append(
+            (match[2], after[2] if after and (varies or not between.strip()) else None, varies)
+        )
+    return made
+
+
+def run_page(page: Path) -> dict[str, Any]:
+    """What the examples of a page leave behind, run one after the other; what they print is so."""
+    names: dict[str, Any] = {"__name__": page.stem.replace("-", "_")}
+    for code, said, varies in steps(page):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(compile(code, page.name, "exec"), names)
+        if said is not None and not varies:
+            assert out.getvalue() == said
+        elif said is not None:
+            # Words and numbers are those of installed versions; what kind of answer it is, is not.
+            assert kind(out.getvalue()) == kind(said)
+    return names
+
+
+def kind(answer: str) -> str:
+    return re.sub(r"[\d.,]+", "#", answer.split()[0])
 
 
 def anchor(heading: str) -> str:
@@ -61,6 +100,23 @@ def test_second_example_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.M
     assert said
     assert 35 <= int(said[1]) <= 40
     assert sorted(p.name for p in tmp_path.iterdir()) == ["docstrings.html", "path.svg"]
+
+
+def test_the_tutorial_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = run_page(ROOT / "docs" / "tutorial.md")
+    assert 10 < names["model"].n_components_ <= 20
+    assert names["few"].n_components_ == 10
+    assert names["chosen"].heldout < 0.6 * names["hot"].heldout
+    made = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
+    assert sorted(made) == ["map.svg", "numpy.html", "numpy.iso", "path.svg"]
+    assert min(made.values()) > 10_000
+
+
+@pytest.mark.parametrize("page", ["annealing-path.md", "maps.md"])
+def test_guides_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert len(run_page(ROOT / "docs" / page)) > 10
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -111,3 +167,92 @@ def test_every_benchmark_is_listed() -> None:
         r"^\| `(\w+\.py)` \|", (folder / "README.md").read_text("utf-8"), re.MULTILINE
     )
     assert sorted(listed) == sorted(scripts)
+
+
+# The site ----------------------------------------------------------------------------------------
+
+SITE = ROOT / "docs"
+TOCTREE = re.compile(r"^```\{toctree\}\n(?::[^\n]*\n)*\n?(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXAMPLES = sorted((SITE / "examples").glob("*.py"))
+
+
+def entries(page: Path) -> list[Path]:
+    """Pages that the toctrees of a page name."""
+    found = []
+    for body in TOCTREE.findall(page.read_text(encoding="utf-8")):
+        for line in body.splitlines():
+            name = re.sub(r".*<(.*)>", r"\1", line.strip())
+            found.append(page.parent / f"{name}.md")
+    return found
+
+
+def test_every_page_of_the_site_is_reached_from_its_first() -> None:
+    seen, waiting = set(), [SITE / "index.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in seen or page == SITE / "auto_examples" / "index.md":  # made by the build
+            continue
+        seen.add(page)
+        waiting += entries(page)
+    pages = {page for page in SITE.rglob("*.md") if "auto_examples" not in page.parts}
+    assert seen == pages
+
+
+def test_pages_that_include_others_include_what_exists() -> None:
+    for page in ("contributing", "changelog", "benchmark-scripts"):
+        text = (SITE / f"{page}.md").read_text(encoding="utf-8")
+        assert (SITE / re.findall(r"\{include\} (\S+)", text)[0]).is_file()
+
+
+def test_the_reference_has_every_public_name_once() -> None:
+    text = (SITE / "api" / "index.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^   ([\w.]+)$", text, re.MULTILINE)
+    public = [*isotherm.__all__, *(f"evaluate.{name}" for name in evaluate.__all__)]
+    assert len(listed) == len(set(listed))
+    assert sorted(name for name in public if name not in listed) == []
+    for name in listed:
+        value: Any = isotherm
+        for part in name.split("."):
+            value = getattr(value, part, None) or import_module(f"isotherm.{part}")
+        assert value.__doc__, name
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_has_a_title_and_public_names_only(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    title, line, *_ = (ast.get_docstring(tree) or "").splitlines()
+    assert path.stem.startswith("plot_")
+    assert line == "=" * len(title)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("isotherm"):
+            home = import_module(str(node.module))
+            assert [alias.name for alias in node.names if alias.name.startswith("_")] == []
+            for alias in node.names:
+                assert hasattr(home, alias.name) or import_module(f"{node.module}.{alias.name}")
+
+
+def test_figures_on_pages_come_from_examples() -> None:
+    named = [
+        name
+        for page in SITE.glob("*.md")
+        for name in re.findall(r"<!-- figure: (\w+) \d+ \| .+? -->", page.read_text("utf-8"))
+    ]
+    assert named
+    assert set(named) <= {path.stem for path in EXAMPLES}
+
+
+def test_every_formula_becomes_mathml(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("latex2mathml")
+    monkeypatch.syspath_prepend(str(SITE / "_ext"))
+    from formulas import TAG, mathml
+
+    n_formulas = 0
+    for page in SITE.rglob("*.md"):
+        text = re.sub(r"`[^`\n]*`", "", FENCE.sub("", page.read_text(encoding="utf-8")))
+        for display, inline in re.findall(r"\$\$(.+?)\$\$|\$([^$]+)\$", text, re.DOTALL):
+            made = mathml(TAG.sub("", display or inline), display=bool(display))
+            assert made.startswith("<math")
+            n_formulas += 1
+    assert n_formulas > 500
+    with pytest.raises(ValueError, match=r"\\nonsense"):
+        mathml(r"x + \nonsense{y}", display=False)

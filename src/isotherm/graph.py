@@ -46,7 +46,7 @@ class Neighbors:
 
     Counts are multiplied by the weight of their column, log(N / number of rows that have it), and
     divided by the sum of their row. How alike two rows are is the sum of their minima, which is
-    1 - |a - b|_1 / 2. Make it with `Neighbors.of`.
+    `1 - |a - b|_1 / 2`. Make it with `Neighbors.of`.
 
     Attributes
     ----------

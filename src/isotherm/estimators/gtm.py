@@ -116,7 +116,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
     log_likelihood_ : float
         Of the training rows at T = 1.
     objective_ : float
-        -log_likelihood_ plus the prior: what was minimised at T = 1.
+        `-log_likelihood_` plus the prior: what was minimised at T = 1.
     first_critical_ : float
         Temperature at which the sheet opens; NaN where the schedule did not need it.
     trace_ : tuple of Record

@@ -20,8 +20,8 @@ from isotherm.models import dtm, lap_plsi, ltm
 class LapPLSI(LinkedEstimator):
     """Topics of documents, close to those of neighbours by squared distance (Cai et al. 2008).
 
-    PLSA, P(y|x) = sum_k P(k|x) P(y|k), with lambda/2 sum_ij W_ij |P(k|i) - P(k|j)|^2 taken off the
-    log-likelihood. Labels of a few rows are enough to tell classes apart: see `fit`.
+    PLSA, P(y|x) = sum_k P(k|x) P(y|k), with `lambda/2 sum_ij W_ij |P(k|i) - P(k|j)|^2` taken off
+    the log-likelihood. Labels of a few rows are enough to tell classes apart: see `fit`.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class Stability(NamedTuple):
 def similarities(first: Any, second: Any, similarity: str = "cosine") -> Array:
     """How alike each topic is to each of another fit, (K, L), from 0 to 1.
 
-    "cosine": <p, q> / (|p| |q|). "hellinger": 1 - H(p, q), H^2 = 1 - sum_y sqrt(p(y) q(y)).
+    "cosine": `<p, q> / (|p| |q|)`. "hellinger": 1 - H(p, q), H^2 = 1 - sum_y sqrt(p(y) q(y)).
 
     Parameters
     ----------

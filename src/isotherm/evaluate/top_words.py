@@ -81,8 +81,8 @@ def word_lists(topics: Any, n_words: int) -> list[list[str]] | None:
 def diversity(topics: Any, n_words: int = 10) -> float:
     """Share of different words among the top words of all topics, in (0, 1].
 
-    |union of the K lists| / sum of their lengths (Dieng, Ruiz & Blei 2020, TACL 8, with
-    n_words=25): 1 where no word is in two lists, 1/K where all lists are the same.
+    The size of the union of the K lists over the sum of their lengths (Dieng, Ruiz & Blei 2020,
+    TACL 8, with n_words=25): 1 where no word is in two lists, 1/K where all lists are the same.
 
     Parameters
     ----------

@@ -1,0 +1,64 @@
+"""
+How many topics? And how they came apart
+========================================
+
+With ``n_components="auto"`` a model begins with one component. Components split at their critical
+temperatures; held-out words say when more of them no longer pay.
+"""
+
+# %%
+# A number that is known
+# ----------------------
+#
+# Seven planted topics; every document mixes some of them.
+
+import numpy as np
+
+from isotherm import AspectModel, growth_plots, load_docstrings
+
+rng = np.random.default_rng(1)
+topics = rng.dirichlet(np.full(120, 0.05), size=7)
+mixtures = rng.dirichlet(np.full(7, 0.2), size=300)
+counts = np.stack([rng.multinomial(120, mixture @ topics) for mixture in mixtures])
+
+planted = AspectModel("auto", random_state=0).fit(counts)
+planted.n_components_
+
+# %%
+# Held-out perplexity against the number of topics, along the run:
+
+growth_plots.how_many(planted)
+
+# %%
+# A number that nobody knows
+# --------------------------
+#
+# For reading, a limit: on text many small topics foretell words best.
+
+corpus = load_docstrings(["numpy"])
+model = AspectModel("auto", max_components=16, random_state=0).fit(corpus.counts)
+print(model.describe(6))
+
+# %%
+# ``tree_`` has every split with its temperature; the words of a node are those that set it apart
+# from the node above.
+
+words = growth_plots.split_words(model, 4)
+
+
+def show(node=0, depth=0):
+    """Print the tree below a node."""
+    temperature = model.tree_.temperatures[node]
+    split = "" if np.isnan(temperature) else f"  (splits at T = {temperature:.2f})"
+    print("   " * depth + " ".join(words[node]) + split)
+    for child in model.tree_.children(node):
+        show(child, depth + 1)
+
+
+show()
+
+# %%
+# Any smaller number of topics is a cut through the tree, settled again on the counts.
+
+for top in model.cut(5, corpus.counts).top_words(6):
+    print(*top)
