@@ -1,4 +1,4 @@
-"""Cross-validated stopping temperature (Choi 2012, section 4.4): V folds over rows.
+"""Cross-validated stopping temperature (Choi 2012, section 4.2.1): V folds over rows.
 
 Each fold has its own first critical temperature, so the folds are compared at equal *relative*
 temperatures (T - zero) / (T_c - zero); the curves are averaged and the best place is returned.

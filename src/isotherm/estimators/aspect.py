@@ -56,7 +56,7 @@ class AspectModel(GrowingEstimator):
     temper_prior : bool
         Temper P(a) together with the likelihood; keeps aspects balanced. False is the paper's form.
     leave_one_out : bool
-        Compute the posterior of a token from all other tokens (eqs. 42-46): less
+        Compute the posterior of a token from all other tokens (eqs. 42-45): less
         overfitting at low temperatures, at several times the cost and with a posterior for every
         non-zero and component in memory. The free energy may then rise, and `over_relax` has no
         effect. `transform` treats new rows as it does without.

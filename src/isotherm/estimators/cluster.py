@@ -29,7 +29,7 @@ class OneSidedClustering(GrowingEstimator):
     """Clustering of the rows of a count table by deterministic annealing.
 
     Every row belongs to one latent cluster c with its own column distribution P(y|c) (Hofmann &
-    Puzicha 1998, section 2.3). By default the clusters begin along the spectrum of the counts and
+    Puzicha 1998, section 2.2). By default the clusters begin along the spectrum of the counts and
     are cooled until tokens held out of every row say stop; `validation_fraction=0` cools to the end
     of the schedule, and `schedule=Exponential(end=0.0)` to the hard limit.
 
@@ -64,7 +64,7 @@ class OneSidedClustering(GrowingEstimator):
         Give every row the same total before clustering (distributional clustering: rows are
         compared by their distributions alone).
     leave_one_out : bool
-        Compute the posterior of a row from the counts of all other rows (eq. 47):
+        Compute the posterior of a row from the counts of all other rows (eqs. 46, 47):
         less overfitting with many clusters. Needs pseudo-counts; the free energy may rise, rows may
         go to and fro at low temperatures until `max_iter`, and `over_relax` has no effect.
         `row_weights_` and `labels_` are those of the rows left out; `transform` and `predict` treat

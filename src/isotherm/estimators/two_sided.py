@@ -33,7 +33,7 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
     """Clustering of the rows and of the columns of a count table at the same time.
 
     Every row belongs to a cluster c, every column to a cluster d, and a count depends on the pair
-    alone: P(x,y) = p(x) p(y) phi(c,d) (Hofmann & Puzicha 1998, section 2.4). The clusters begin at
+    alone: P(x,y) = p(x) p(y) phi(c,d) (Hofmann & Puzicha 1998, section 2.3). The clusters begin at
     two annealed one-sided fits, of the rows and of the columns, and are then heated step by step
     from T = 1 for as long as tokens held out of every row are predicted better: the uniform state
     is stable at every temperature, so that cooling would never leave it.

@@ -26,7 +26,7 @@ def pair_loo_rows(
     indptr, indices, values, weight, rows, columns, column_totals, mass, last, beta,
     temper_prior, once, posterior, row_sums, lo, hi,
 ):  # fmt: skip
-    """Leave-one-out posterior of each non-zero (Hofmann & Puzicha eqs. 42-46), and row sums."""
+    """Leave-one-out posterior of each non-zero (Hofmann & Puzicha eqs. 42-45), and row sums."""
     K = mass.shape[0]
     left, inverse, part = np.empty(K), np.empty(K), np.empty(K)
     for i in range(lo, hi):
@@ -114,7 +114,7 @@ def row_loo_scores(
     indptr, indices, values, weight, columns, column_totals, totals, mass, last, pseudo,
     beta, temper_prior, once, scores, lo, hi,
 ):  # fmt: skip
-    """Exponents of the leave-one-out row posterior (Hofmann & Puzicha eq. 47)."""
+    """Exponents of the leave-one-out row posterior (Hofmann & Puzicha eqs. 46, 47)."""
     K = totals.shape[0]
     log_total, share = np.empty(K), np.empty(K)
     power = beta if temper_prior else 1.0

@@ -65,7 +65,7 @@ class Reference(LinkedReference):
         )
 
     def row(self, block: Block, logs: Array, prior: Array, hard: bool = False) -> RowSums:
-        """Posterior per row (Hofmann & Puzicha eqs. 17, 41)."""
+        """Posterior per row (Hofmann & Puzicha eqs. 15, 41)."""
         i, j = block.row_of, block.indices
         scores = prior + _add_at(i, block.values[:, None] * logs[j], block.n_rows)
         posterior, log_z = _posterior(scores, hard)
@@ -74,7 +74,7 @@ class Reference(LinkedReference):
         return RowSums(posterior, columns, heavy.sum(axis=0), float(block.weight @ log_z))
 
     def mixed(self, nodes: Array, paths: Array, share: Array) -> Array:
-        """Mixtures along paths (Hofmann & Puzicha eq. 33)."""
+        """Mixtures along paths (Hofmann & Puzicha eq. 34)."""
         return np.asarray((share * nodes[:, paths]).sum(axis=2))
 
     def unmixed(self, nodes: Array, sums: Array, paths: Array, share: Array) -> tuple[Array, Array]:
@@ -95,7 +95,7 @@ class Reference(LinkedReference):
         hard: bool = False,
         squares: bool = True,
     ) -> PathSums:
-        """Posterior per row from mixtures of its own along paths (eqs. 34-38)."""
+        """Posterior per row from mixtures of its own along paths (eqs. 35, 36, 38)."""
         i, j = block.row_of, block.indices
         n = block.values.astype(np.float64)
         terms = share[i] * nodes[j][:, paths]
@@ -138,7 +138,7 @@ class Reference(LinkedReference):
         beta: float,
         temper_prior: bool = False,
     ) -> LeaveOneOut:
-        """One token of each dyad taken out of the counts (Hofmann & Puzicha eqs. 42-46)."""
+        """One token of each dyad taken out of the counts (Hofmann & Puzicha eqs. 42-45)."""
         i, j = block.row_of, block.indices
         heavy = block.values * block.weight[i]
         token = np.minimum(1.0, block.values)
@@ -172,7 +172,7 @@ class Reference(LinkedReference):
         beta: float,
         temper_prior: bool = False,
     ) -> LeaveOneOut:
-        """Each row's own counts taken out of the clusters' counts (eq. 47)."""
+        """Each row's own counts taken out of the clusters' counts (eqs. 46, 47)."""
         i, j = block.row_of, block.indices
         n = block.values[:, None]
         # A row that counts more than once leaves its other copies behind.
