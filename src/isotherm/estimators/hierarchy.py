@@ -41,7 +41,7 @@ class HierarchicalClustering(CountEstimator):
 
     Every row belongs to a leaf, and each of its counts to a node on the path from the root to that
     leaf: general words to the root, special ones to the leaves (Hofmann & Puzicha 1998, section
-    2.5). The tree grows out of one cluster, which splits where it loses its stability while it is
+    2.4). The tree grows out of one cluster, which splits where it loses its stability while it is
     cooled; or it is given. Temperature and number of sweeps are chosen on tokens held out of every
     row.
 
