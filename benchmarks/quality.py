@@ -199,7 +199,7 @@ def main() -> None:
     parser.add_argument("--corpora", nargs="*", default=list(corpora.CORPORA))
     parser.add_argument("--models", nargs="*", default=MODELS)
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--slow", type=float, default=60.0, help="CPU s that cut seeds to three")
+    parser.add_argument("--slow", type=float, default=15.0, help="CPU s that cut seeds to three")
     parser.add_argument("--jobs", type=int, default=2, help="fits at the same time")
     options = parser.parse_args()
     info = common.machine()

@@ -32,6 +32,8 @@ def questions(readme: Path = FOLDER / "README.md") -> dict[str, Question]:
         cells = [cell.strip() for cell in line.strip("| \n").split(" | ")]
         if len(cells) == 4 and cells[0].startswith("`") and cells[0].endswith(".py`"):
             name = cells[0].strip("`").removesuffix(".py")
+            if name == Path(__file__).stem:
+                continue
             found[name] = Question(name, cells[1], cells[2].replace("`", ""), cells[3])
     return found
 

@@ -58,7 +58,10 @@ def made(name: str, python: str) -> dict[str, Any]:
 
 def _tried(command: list[str]) -> str | None:
     """None if a command succeeded, else its last words."""
-    done = subprocess.run(command, capture_output=True, text=True)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except OSError as error:
+        return str(error)
     if not done.returncode:
         return None
     lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
