@@ -20,12 +20,12 @@ import time
 import numpy as np
 from _adapter import job
 given = job()
-time.sleep(0.3)  # before the clock
+time.sleep(0.6)  # before the clock
 with given.timed():
     for step in range(1, 5):
         time.sleep(0.01)
         if given.due(step, 4):
-            given.snapshot(lambda: (time.sleep(0.2), np.full((2, 3), step))[1:] + ([1, 1],))
+            given.snapshot(lambda: (time.sleep(0.5), np.full((2, 3), step))[1:] + ([1, 1],))
 topics = np.array([[2.0, 2.0, 0.0], [0.0, 0.0, 0.0]])
 scale = given.settings["scale"] * given.k * given.threads
 given.finish(topics * scale, [3.0, 1.0], given.counts @ topics.T)
@@ -94,8 +94,8 @@ def test_a_fit_comes_back_as_distributions(peers: Any) -> None:
 
 def test_the_clock_runs_during_the_fit_alone(peers: Any) -> None:
     found = peers.fit("fake", COUNTS, 2, 0, snapshots=2)
-    assert 0.04 <= found.wall < 0.3
-    assert 0 <= found.cpu < 0.3
+    assert 0.04 <= found.wall < 0.5
+    assert 0 <= found.cpu < 0.5
     assert [float(step[2][0, 0]) for step in found.curve] == [2, 4]
     walls = [step[0] for step in found.curve]
     assert walls[0] < walls[1] <= found.wall
