@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import os
-import shutil
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from scipy import sparse
 
 from isotherm.data import _convert
 from isotherm.data.counts import Counts, as_counts
+from isotherm.data.scratch import Scratch
 from isotherm.errors import IsothermError
 from isotherm.io import archive, codec
 from isotherm.io.archive import META
@@ -85,16 +85,24 @@ def write(folder: Path, source: Any, row_ids: Any, column_names: Any) -> None:
             f"cannot write {folder}: it is there already, or the folder that it should be in is "
             "missing; give a new name in a folder that exists"
         )
-    work = folder.with_name(f".{folder.name}.{os.getpid()}.part")
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir()
+    scratch = Scratch(folder.parent, f".{folder.name}.part-")
+    work = scratch.folder
     try:
         pieces, names = _opened(source)
         names = {**names, **_given(row_ids, column_names)}
         _write(work, pieces, names)
+        work.chmod(0o777 & ~_umask())  # until then it was the process's own
+        scratch.release()
         work.replace(folder)
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        scratch.remove()
+
+
+def _umask() -> int:
+    """What the process leaves out of the rights on new folders."""
+    now = os.umask(0)
+    os.umask(now)
+    return now
 
 
 def _given(*names: Any) -> dict[str, Any]:

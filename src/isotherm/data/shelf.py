@@ -9,14 +9,15 @@ from __future__ import annotations
 import mmap
 import os
 import pickle
-import shutil
-import tempfile
 import weakref
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from isotherm.data.scratch import Scratch
+
+PREFIX = ".isotherm-"
 PAGE = mmap.ALLOCATIONGRANULARITY
 ALIGN = 64
 
@@ -57,7 +58,7 @@ class Held:
 
 
 class Shelf:
-    """A folder of values, removed with the shelf.
+    """A folder of values, removed with the shelf, or by the next one if the process was killed.
 
     Parameters
     ----------
@@ -68,9 +69,10 @@ class Shelf:
     """
 
     def __init__(self, folder: Path, in_memory: int = 0) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix=".isotherm-", dir=folder))
+        scratch = Scratch(folder, PREFIX)
+        self.folder = scratch.folder
         self.room, self._free, self._number = in_memory, list[Path](), 0
-        self._remove = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        self._remove = weakref.finalize(self, scratch.remove)
 
     def put(self, value: Any) -> Kept | Held:
         """The value, kept."""
