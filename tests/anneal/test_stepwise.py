@@ -105,6 +105,23 @@ def test_a_step_mixes_scaled_statistics_and_moves_its_own_rows(model: Any) -> No
     assert not np.array_equal(state.rows[1][0], begin.rows[1][0])
 
 
+def test_repeats_let_the_rows_of_a_batch_follow_first() -> None:
+    data, model = batched(admixture(60, 20)[0], 20), Aspect(3)
+    begin = random_state(model, data, 1)
+    _, stats, _ = data.sweep(expect, begin.rows, model, begin.params, T)
+    batch, rows = data.batches[0], begin.rows
+    for _ in range(3):
+        rows, own, _ = data.sweep(expect, rows, model, begin.params, T, within=batch.blocks)
+    state, found = stepped(model, data, begin, stats, T, 0.5, batch, 3)
+    np.testing.assert_array_equal(state.rows[0].table, rows[0].table)
+    scale = data.summary.total / batch.total
+    np.testing.assert_allclose(found.word, 0.5 * stats.word + 0.5 * scale * own.word, rtol=1e-12)
+    annealer = Annealer(Fixed(T), tol=-1.0, stepwise=Stepwise(20, repeats=3, full_sweeps=1))
+    ones = dataclasses.replace(annealer, stepwise=Stepwise(20, full_sweeps=1))
+    fits = [one.run(model, data, rng(), state=begin) for one in (annealer, ones)]
+    assert fits[0].trace[0].free_energy < fits[1].trace[0].free_energy
+
+
 def test_a_batch_without_tokens_changes_no_parameters() -> None:
     X = admixture(40, 12)[0]
     data, model = batched(X, 10), Cluster(2)
@@ -288,7 +305,7 @@ def test_a_callback_without_passes_hears_of_the_rest() -> None:
     assert old.sweeps == 2
 
 
-@pytest.mark.parametrize("name", ["batch", "passes", "full_sweeps"])
+@pytest.mark.parametrize("name", ["batch", "passes", "repeats", "full_sweeps"])
 @pytest.mark.parametrize("value", [0, -1, 1.5, math.nan, "10", True])
 def test_numbers_that_are_none_are_refused(name: str, value: Any) -> None:
     with pytest.raises(IsothermError, match=rf"{name} is {value!r}; it must be a whole number"):

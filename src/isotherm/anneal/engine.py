@@ -322,7 +322,9 @@ class Annealer:
         for step in range(at.step, steps):
             run.note(at._replace(state=state, proven=state, sweep=done, step=step, stats=stats))
             rate, batch = self.stepwise.rate(step), batches[step % len(batches)]
-            state, stats = stepped(model, data, state, stats, temperature, rate, batch)
+            state, stats = stepped(
+                model, data, state, stats, temperature, rate, batch, self.stepwise.repeats
+            )
             if (step + 1) % len(batches) == 0:
                 self._tell_pass(temperature, (step + 1) // len(batches))
         state = completed(model, data, state)

@@ -41,6 +41,10 @@ class Stepwise:
         (t + delay)^-decay, t from 0 on, at every temperature anew.
     delay : float
         At least 1; larger values let what was there before weigh more.
+    repeats : int
+        E-steps on a batch before its statistics count. More than one let rows with weights of their
+        own (topics of a document) follow the parameters while their batch is at hand: fewer passes
+        over the data, but as many times the work in each.
     full_sweeps : int, optional
         Most full sweeps after the passes. None sweeps until the free energy settles, as without
         batches; 1 only measures the free energy, for collections where full sweeps are wasteful.
@@ -58,11 +62,12 @@ class Stepwise:
     passes: int = 1
     decay: float = 0.7
     delay: float = 2.0
+    repeats: int = 1
     full_sweeps: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse settings with which steps make no sense."""
-        for name in ("batch", "passes", "full_sweeps"):
+        for name in ("batch", "passes", "repeats", "full_sweeps"):
             value = getattr(self, name)
             if value is None and name == "full_sweeps":
                 continue
@@ -106,11 +111,14 @@ def stepped(
     temperature: float,
     rate: float,
     batch: Batch,
+    repeats: int = 1,
 ) -> tuple[State, Any]:
     """State after one batch, and the statistics with those of the batch mixed in."""
-    rows, found, _ = data.sweep(
-        expect, state.rows, model, state.params, temperature, within=batch.blocks
-    )
+    rows = state.rows
+    for _ in range(repeats):
+        rows, found, _ = data.sweep(
+            expect, rows, model, state.params, temperature, within=batch.blocks
+        )
     if not batch.total > 0:  # rows without tokens say nothing of the parameters
         return state._replace(rows=rows), stats
     scale = data.summary.total / batch.total
