@@ -6,7 +6,13 @@ import warnings
 
 import numpy as np
 from _adapter import Job, job
-from enstop import PLSA
+
+# The newest enstop is older than numpy's parting with these names.
+for _name, _kind in (("bool", bool), ("float", float), ("int", int)):
+    if _name not in vars(np):
+        setattr(np, _name, _kind)
+
+from enstop import PLSA  # noqa: E402
 
 
 def main(given: Job) -> None:
