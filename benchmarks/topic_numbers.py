@@ -1,0 +1,304 @@
+"""How many topics? Numbers found by growing, by a hierarchical Dirichlet process and by grids.
+
+Planted: topics drawn once, documents that mix them or that have one each; the number is known.
+Labelled: groups of postings and categories of news. A label is not a topic, so besides the number
+stand NMI of the largest topic of each document against labels, perplexity of unseen documents by
+completion, and CPU seconds. A grid fits every number it tries, chooses by the completion of
+validation documents, and pays for all; that of planted data has the planted numbers in it, which
+favours it. tomotopy and BERTopic run in environments of their own (`make bench-peers`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.decomposition import NMF
+from threadpoolctl import threadpool_limits
+
+import _common as common
+import _completion as completion
+import _peers as peers
+import clustering_projection
+from isotherm import AspectModel, Counts, OneSidedClustering, split_rows
+from isotherm.evaluate import nmi
+from isotherm.kernels.cpu import available_threads
+
+PLANTED = (5, 10, 20)
+GRID = (3, 5, 7, 10, 14, 20, 28)
+TEXT_GRID = (5, 10, 20, 40, 80)
+COLUMNS, ROWS, TOKENS = 500, 50, 150
+MOST_NEWS = 3_000  # postings of all twenty groups, drawn at random
+OURS = {"AspectModel": AspectModel, "OneSidedClustering": OneSidedClustering}
+STARTS = (2, 50)
+
+
+class Case(NamedTuple):
+    """Documents, their groups, how many there are, numbers for a grid, and texts if at hand."""
+
+    name: str
+    counts: Counts
+    labels: np.ndarray
+    n_groups: int
+    grid: Sequence[int] = GRID
+    texts: list[str] | None = None
+
+
+class Found(NamedTuple):
+    """What a method came to; `documents` (I, K) has the topics of the training documents."""
+
+    method: str
+    topics: Any
+    weights: Any
+    documents: Any
+    cpu: float
+    note: str = ""
+
+
+# ---------------------------------------------------------------- data
+
+
+def mixed(K: int, seed: int) -> Case:
+    """Documents that mix K topics."""
+    rng = np.random.default_rng(seed)
+    topics = rng.dirichlet(np.full(COLUMNS, 0.05), K)
+    weights = rng.dirichlet(np.full(K, 0.1), ROWS * K)
+    rows = np.array([rng.multinomial(TOKENS, p) for p in weights @ topics])
+    return Case("mixed topics", Counts(sparse.csr_array(rows)), weights.argmax(axis=1), K)
+
+
+def single(K: int, seed: int) -> Case:
+    """Documents of one topic each."""
+    rng = np.random.default_rng(seed)
+    topics = rng.dirichlet(np.full(COLUMNS, 0.05), K)
+    labels = np.arange(ROWS * K) % K
+    rows = np.array([rng.multinomial(TOKENS // 2, topics[k]) for k in labels])
+    return Case("one topic each", Counts(sparse.csr_array(rows)), labels, K)
+
+
+def labelled() -> list[Case]:
+    """Four groups, five categories, and some postings of all twenty groups."""
+    four, five = clustering_projection.corpora()
+    whole = common.counts("20news")
+    labels = np.loadtxt(common.data_folder() / "20news" / "labels.txt", dtype=int)
+    some = np.sort(np.random.default_rng(common.SEED).permutation(len(labels))[:MOST_NEWS])
+    part = whole.take_rows(some).keep_columns(min_rows=2)
+    return [
+        Case(
+            "four newsgroups",
+            Counts(four.counts),
+            four.labels,
+            4,
+            TEXT_GRID,
+            texts("20news/four-groups"),
+        ),
+        Case(
+            "five Reuters categories",
+            Counts(five.counts),
+            five.labels,
+            5,
+            TEXT_GRID,
+            texts("reuters/five"),
+        ),
+        Case(f"20 newsgroups, {len(some)} postings", part, labels[some], 20, TEXT_GRID),
+    ]
+
+
+def texts(name: str) -> list[str] | None:
+    """Documents of a file of lines of JSON, in the order of the counts; None without the file."""
+    path = common.data_folder() / f"{name}.jsonl.gz"
+    if not path.exists():
+        return None
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    return [f"{row.get('subject') or row.get('title') or ''}\n{row['text']}" for row in rows]
+
+
+# ---------------------------------------------------------------- methods
+
+
+def grown(name: str, given: completion.Parts, seed: int) -> Found:
+    """Ours, on all threads."""
+    # Threads of BLAS that wait for work count as busy.
+    with threadpool_limits(1, "blas"):
+        begin = time.process_time()
+        model = OURS[name]("auto", random_state=seed).fit(given.train)
+        cpu = time.process_time() - begin
+    shown = f'isotherm {name}("auto")'
+    return Found(shown, model.components_, model.weights_, model.row_weights_, cpu)
+
+
+def hdp(given: completion.Parts, seed: int, start: int, sweeps: int) -> Found:
+    """A hierarchical Dirichlet process from so many topics; by default it begins with two."""
+    fit = peers.fit("tomotopy-hdp", given.train.matrix, start, seed, sweeps=sweeps)
+    shown = f"tomotopy HDP, {sweeps} sweeps from {start} topics"
+    if fit.error:
+        return Found(shown, None, None, None, fit.cpu, fit.error)
+    return Found(shown, fit.topics, fit.weights, fit.documents, fit.cpu)
+
+
+def grid(given: completion.Parts, sizes: Sequence[int], seed: int) -> Found:
+    """The number whose topics complete validation documents best; CPU of all numbers tried."""
+    matrix, on_valid = given.train.matrix, given._replace(test=given.valid)
+    begin, tried = time.process_time(), []
+    for k in sizes:
+        model = NMF(k, beta_loss="kullback-leibler", solver="mu", init="nndsvda", random_state=seed)
+        with warnings.catch_warnings(), threadpool_limits(1):
+            warnings.simplefilter("ignore")  # it warns of the iterations it is given by default
+            documents = model.fit_transform(matrix)
+        documents = documents * model.components_.sum(axis=1)
+        tried.append((model.components_ + 1e-12, documents.sum(axis=0), documents))
+    cpu = time.process_time() - begin
+    scores = [
+        completion.score(topics, weights, on_valid).perplexity for topics, weights, _ in tried
+    ]
+    best = tried[int(np.argmin(scores))]
+    return Found(f"grid of {len(sizes)}, scikit-learn NMF-KL", *best, cpu)
+
+
+def bertopic(given: completion.Parts, rows: np.ndarray, case: Case, seed: int) -> Found:
+    """Clusters of sentence embeddings, as many as they come to be."""
+    shown = "BERTopic"
+    if case.texts is None:
+        return Found(shown, None, None, None, float("nan"), "no texts at hand")
+    own = [case.texts[i] for i in rows]
+    fit = peers.fit("bertopic", given.train.matrix, 0, seed, texts=own, threads=2, timeout=600)
+    if fit.error:
+        return Found(shown, None, None, None, fit.cpu, fit.error)
+    return Found(shown, fit.topics, fit.weights, fit.documents, fit.cpu)
+
+
+def methods(
+    case: Case, given: completion.Parts, rows: np.ndarray, seed: int, options: argparse.Namespace
+) -> list[Found]:
+    """Every method on one set of documents; those in processes of their own side by side."""
+    found = [grown(name, given, seed) for name in OURS]
+    found.append(grid(given, case.grid, seed))
+    calls: list[Callable[[], Found]] = [
+        lambda start=start: hdp(given, seed, start, options.sweeps) for start in STARTS
+    ]
+    if case.grid is TEXT_GRID:
+        calls.append(lambda: bertopic(given, rows, case, seed))
+    with ThreadPoolExecutor(available_threads()) as pool:
+        return found + list(pool.map(lambda call: call(), calls))
+
+
+# ---------------------------------------------------------------- measuring
+
+
+def most(weights: Any, share: float = 0.95) -> int:
+    """How many of the largest topics hold so much of the tokens."""
+    falling = np.sort(np.asarray(weights, np.float64))[::-1]
+    return int(np.searchsorted(np.cumsum(falling) / falling.sum(), share - 1e-12) + 1)
+
+
+def measure(case: Case, seed: int, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """One row for each method."""
+    given = completion.parts(case.counts, seed)
+    # The same draw as within `parts`.
+    rows = split_rows(case.counts, (0.8, 0.1, 0.1), np.random.default_rng(seed))[0]
+    table = []
+    for one in methods(case, given, rows, seed, options):
+        row = {"data": case.name, "groups": case.n_groups, "seed": seed, "method": one.method}
+        row |= {"K": None, "K of 95 %": None, "NMI": None, "perplexity": None}
+        if one.topics is not None:
+            row |= {
+                "K": len(one.weights),
+                "K of 95 %": most(one.weights),
+                "NMI": nmi(case.labels[rows], np.asarray(one.documents).argmax(axis=1)),
+                "perplexity": completion.score(one.topics, one.weights, given).perplexity,
+            }
+        table.append(row | {"CPU seconds": one.cpu, "note": one.note})
+    return table
+
+
+def planted_table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """For every kind and method: the numbers found, and how often they are right."""
+    table = []
+    for key in dict.fromkeys((row["data"], row["method"]) for row in rows):
+        own = [row for row in rows if (row["data"], row["method"]) == key and row["K"]]
+        entry: dict[str, Any] = {"documents": key[0], "method": key[1]}
+        for K in dict.fromkeys(row["groups"] for row in rows):
+            found = [str(row["K"]) for row in own if row["groups"] == K]
+            entry[f"planted {K}"] = ", ".join(found)
+        near = [abs(row["K"] - row["groups"]) <= max(1, 0.1 * row["groups"]) for row in own]
+        off = [abs(np.log(row["K"] / row["groups"])) for row in own]
+        table.append(
+            entry
+            | {"share right": float(np.mean(near)) if own else None}
+            | {"off by, times": float(np.exp(np.mean(off))) if own else None}
+            | {"NMI": float(np.mean([row["NMI"] for row in own])) if own else None}
+            | {"CPU seconds": float(np.mean([row["CPU seconds"] for row in own])) if own else None}
+        )
+    return table
+
+
+def judge(planted: list[dict[str, Any]], text: list[dict[str, Any]]) -> list[common.Target]:
+    """Ours next to the best of the others."""
+    targets = []
+    wanted = {"mixed topics": "AspectModel", "one topic each": "OneSidedClustering"}
+    for row in planted:
+        if wanted[row["documents"]] in row["method"]:
+            name = f"planted, {row['documents']}: share of numbers within 10 % (or one)"
+            targets.append(common.Target(name, row["share right"], low=0.9))
+    for data in dict.fromkeys(row["data"] for row in text):
+        own = [row for row in text if row["data"] == data and row["K"]]
+        ours = [row for row in own if row["method"].startswith("isotherm")]
+        rest = [row for row in own if row not in ours]
+        if not rest:
+            continue
+        best = min(ours, key=lambda row: row["perplexity"])
+        level = best["perplexity"] / min(row["perplexity"] for row in rest)
+        gain = max(row["NMI"] for row in ours) - max(row["NMI"] for row in rest)
+        cost = best["CPU seconds"] / min(row["CPU seconds"] for row in rest)
+        targets += [
+            common.Target(f"{data}: perplexity, ours / best other", level, high=1.0),
+            common.Target(f"{data}: NMI, ours - best other", gain, low=0.0),
+            common.Target(f"{data}: CPU, ours / cheapest other", cost, high=1.0),
+        ]
+    return targets
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=3, help="data sets for each planted number")
+    parser.add_argument("--sweeps", type=int, default=300, help="sweeps of the Dirichlet process")
+    options = parser.parse_args()
+    info = common.machine()
+    common.print_machine(info)
+    tiny = completion.parts(mixed(3, 0).counts, 0)
+    for name in OURS:
+        grown(name, tiny, 0)  # compiles
+    drawn = [
+        (draw, K, seed)
+        for draw in (mixed, single)
+        for K in PLANTED
+        for seed in range(options.seeds)
+    ]
+    rows = []
+    for draw, K, seed in drawn:
+        rows += measure(draw(K, seed), seed, options)
+        print(f"done: {draw.__name__}, {K} topics, seed {seed}", flush=True)
+    planted = planted_table(rows)
+    common.print_table(planted, "Planted numbers")
+    text = []
+    for case in labelled():
+        text += measure(case, common.SEED, options)
+        print("done:", case.name, flush=True)
+    common.print_table(text, "Labelled documents")
+    judged = common.print_targets(judge(planted, text))
+    common.write_results(
+        "topic_numbers", info, planted=planted, labelled=text, rows=rows, targets=judged
+    )
+
+
+if __name__ == "__main__":
+    main()

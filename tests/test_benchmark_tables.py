@@ -1,0 +1,103 @@
+"""What the benchmarks of numbers of topics and of growth make of their measurements."""
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+
+@pytest.fixture
+def growth(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import growth
+
+    return growth
+
+
+@pytest.fixture
+def numbers(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import topic_numbers
+
+    return topic_numbers
+
+
+def grown(growth: ModuleType, name: str, power: float, note: str = "") -> list[dict[str, Any]]:
+    """Rows of a program whose seconds grow like a power of each size."""
+    sizes = dict.fromkeys(size for own in growth.DIRECTIONS.values() for size in own)
+    return [
+        {"program": name, "documents": s.rows, "V": s.columns, "K": s.topics, "nnz": 50 * s.rows}
+        | {"CPU s": (s.rows * s.topics * s.columns) ** power, "peak MB": 9.0, "libraries MB": 1.0}
+        | {"net MB": float(s.topics), "note": note}
+        for s in sizes
+    ]
+
+
+def test_exponents_are_those_the_seconds_grow_with(growth: ModuleType) -> None:
+    rows = grown(growth, growth.OURS, 1.0) + grown(growth, "other", 1.5)
+    ours, other = growth.exponents(rows, growth.DIRECTIONS)
+    for direction in growth.DIRECTIONS:
+        assert ours[f"s, {direction}"] == pytest.approx(1.0)
+        assert other[f"s, {direction}"] == pytest.approx(1.5)
+    assert ours["MB, K"] == pytest.approx(1.0)
+    assert ours["MB, nnz"] == pytest.approx(0.0)
+
+
+def test_a_program_that_failed_has_no_exponent(growth: ModuleType) -> None:
+    rows = grown(growth, growth.OURS, 1.0) + grown(growth, "broken", 1.0, "no environment")
+    assert set(growth.exponents(rows, growth.DIRECTIONS)[1].values()) == {"broken", None}
+    ends = growth.largest(rows, growth.DIRECTIONS)
+    assert [row["program"] for row in ends] == [growth.OURS] * 3
+
+
+def test_growth_beyond_linear_and_more_memory_are_misses(growth: ModuleType) -> None:
+    rows = grown(growth, growth.OURS, 1.5) + [
+        row | {"net MB": row["net MB"] / 2} for row in grown(growth, "other", 1.0)
+    ]
+    slopes = growth.exponents(rows, growth.DIRECTIONS)
+    judged = {t.name: t for t in growth.judge(slopes, growth.largest(rows, growth.DIRECTIONS))}
+    assert not judged["exponent of seconds in K"].met
+    assert judged["exponent of net memory in K"].met
+    assert judged["largest K: net memory, ours / least other"].value == pytest.approx(2.0)
+    assert not judged["largest nnz: CPU, fastest other / ours"].met
+
+
+def test_topics_that_hold_most_of_the_tokens(numbers: ModuleType) -> None:
+    assert numbers.most([0.5, 0.45, 0.03, 0.02]) == 2
+    assert numbers.most([0.02, 0.5, 0.03, 0.45]) == 2
+    assert numbers.most(np.full(20, 7.0)) == 19
+
+
+def row(method: str, K: int | None, groups: int = 10, **more: Any) -> dict[str, Any]:
+    told = {"data": "mixed topics", "groups": groups, "seed": 0, "method": method, "K": K}
+    return told | {"NMI": 0.5, "perplexity": 100.0, "CPU seconds": 2.0} | more
+
+
+def test_planted_numbers_count_as_right_within_a_tenth(numbers: ModuleType) -> None:
+    rows = [row("a", 10), row("a", 11), row("a", 12), row("a", 18, 20), row("b", None)]
+    a, b = numbers.planted_table(rows)
+    assert a["planted 10"] == "10, 11, 12"
+    assert a["planted 20"] == "18"
+    assert a["share right"] == pytest.approx(0.75)
+    assert a["off by, times"] > 1
+    assert b["share right"] is None
+
+
+def test_ours_is_judged_by_the_best_of_the_others(numbers: ModuleType) -> None:
+    ours = row("isotherm X", 9, data="text", perplexity=110.0, NMI=0.6)
+    text = [ours, row("a", 9, data="text"), row("b", 9, data="text", NMI=0.7), row("c", None)]
+    judged = numbers.judge([], text)
+    assert [target.value for target in judged] == pytest.approx([1.1, -0.1, 1.0])
+    assert [target.met for target in judged] == [False, False, True]
+
+
+def test_planted_documents_have_their_groups(numbers: ModuleType) -> None:
+    for case in (numbers.mixed(5, 1), numbers.single(5, 1)):
+        assert case.n_groups == 5
+        assert set(case.labels) <= set(range(5))
+        assert case.counts.n_rows == len(case.labels) == 5 * numbers.ROWS
+        assert case.n_groups in case.grid
