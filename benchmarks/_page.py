@@ -91,6 +91,8 @@ def cell(value: Any) -> str:
     """A figure as it stands in a table: three digits, thousands apart."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
+    if isinstance(value, float) and math.isinf(value):
+        return "never" if value > 0 else "-∞"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):

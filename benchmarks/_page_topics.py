@@ -8,15 +8,24 @@ from _page import Document, Part, Section, Table, mean, only, pick, pivot, sprea
 
 
 def quality(document: Document) -> Iterator[Table]:
-    """Means over seeds for every corpus and model."""
-    yield Table("", document.get("summary") or document["rows"])
-    if document.get("tried"):
-        yield Table("What was tried where ours was not ahead", document["tried"])
+    """Means over seeds, a table for each corpus; settings; what was tried."""
+    keys = ("model", "seeds", "topics", "perplexity", "± s.e.", "stability", "NPMI", "diversity")
+    for name in dict.fromkeys(row["corpus"] for row in document["summary"]):
+        own = only(document["summary"], corpus=name)
+        yield Table(f"{name}, means over seeds", pick(own, *keys, "NMI", "cpu s", "note"))
+    yield Table("Settings", document["settings"])
+    yield Table("What was tried where ours was not ahead", document["tried"])
 
 
 def time_to_quality(document: Document) -> Iterator[Table]:
-    """Seconds until ours is as good as a rival ends."""
-    yield Table("", document.get("summary") or document["rows"])
+    """Seconds until ours is as good as a rival ends; ratios are ours over theirs."""
+    keys = ("corpus", "peer", "their perplexity", "their CPU s", "our CPU s", "CPU ratio")
+    for threads in dict.fromkeys(row["threads"] for row in document["summary"]):
+        own = only(document["summary"], threads=threads)
+        said = "one thread" if threads == 1 else f"{threads} threads"
+        yield Table(
+            f"On {said}; ratios are ours over theirs", pick(own, *keys, "wall ratio", "note")
+        )
 
 
 def topic_numbers(document: Document) -> Iterator[Table]:

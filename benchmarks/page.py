@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import _page_curves
 import _page_maps
 import _page_scale
 import _page_topics
@@ -29,6 +30,7 @@ from _page import (
 )
 
 PAGE = ROOT / "docs" / "benchmarks.md"
+PLOTS = ROOT / "docs" / "benchmarks"
 SECTIONS: tuple[Section, ...] = (
     *_page_topics.SECTIONS,
     *_page_maps.SECTIONS,
@@ -118,6 +120,8 @@ def part_blocks(part: Part, folder: Path) -> list[str]:
         )
         return [part.says, told]
     blocks = [part.says]
+    if part.name in pictures(folder):
+        blocks.append(f"![{part.heading}](benchmarks/{part.name}.svg)")
     for table in part.tables(document):
         if table.rows:
             blocks += [f"*{table.title}*"] if table.title else []
@@ -136,16 +140,39 @@ def part_blocks(part: Part, folder: Path) -> list[str]:
     return blocks
 
 
+def pictures(folder: Path = RESULTS) -> dict[str, str]:
+    """Pictures (SVG) by name, for results that are there and have curves."""
+    found = {name: load(name, folder) for name in _page_curves.PICTURES}
+    return {
+        name: _page_curves.PICTURES[name](document)
+        for name, document in found.items()
+        if document and document.get("curves")
+    }
+
+
+def outdated() -> list[Path]:
+    """Files that are not what the results say."""
+    wanted = {PAGE: render()} | {PLOTS / f"{n}.svg": svg for n, svg in pictures().items()}
+    return [
+        path
+        for path, text in wanted.items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="fail if the page is out of date")
     options = parser.parse_args()
-    page = render()
     if options.check:
-        if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page:
-            raise SystemExit("docs/benchmarks.md is not what the results say: make bench-page")
+        if old := outdated():
+            names = ", ".join(path.relative_to(ROOT).as_posix() for path in old)
+            raise SystemExit(f"not what the results say: {names}; run: make bench-page")
         return
-    PAGE.write_text(page, encoding="utf-8")
+    for name, svg in pictures().items():
+        PLOTS.mkdir(exist_ok=True)
+        (PLOTS / f"{name}.svg").write_text(svg, encoding="utf-8")
+    PAGE.write_text(render(), encoding="utf-8")
     print(f"written: {PAGE.relative_to(ROOT)}")
 
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -57,8 +58,8 @@ def kernels(folder: Path, measured: float, met: str) -> None:
 
 
 def test_the_page_is_what_the_results_say(page: ModuleType) -> None:
-    written = page.PAGE.read_text(encoding="utf-8")
-    assert written == page.render(), "run: make bench-page"
+    assert page.outdated() == [], "run: make bench-page"
+    assert page.PAGE.read_text(encoding="utf-8") == page.render()
 
 
 def test_a_missing_result_is_named(page: ModuleType, tmp_path: Path) -> None:
@@ -103,6 +104,20 @@ def test_under_a_table_stand_date_commit_machine_and_load(page: ModuleType, tmp_
     ) in page.render(tmp_path)
 
 
+def test_curves_become_a_picture(page: ModuleType, tmp_path: Path) -> None:
+    assert page.pictures(tmp_path) == {}
+    keys = ("corpus", "threads", "model", "wall", "cpu", "perplexity")
+    rows = [("ap", 1, "ours", 1.0, 1.0, 900.0), ("ap", 1, "ours", 2.0, 10.0, 500.0)]
+    rows += [("ap", 1, "a < b", 1.0, 100.0, 600.0), ("ap", 2, "ours", 1.0, 5.0, 1.0)]
+    curves = [dict(zip(keys, row, strict=True)) for row in rows]
+    write(tmp_path, "time_to_quality", summary=[], curves=curves, targets=[])
+    svg = page.pictures(tmp_path)["time_to_quality"]
+    assert ElementTree.fromstring(svg).tag.endswith("svg")
+    assert "a &lt; b" in svg
+    assert svg.count("<circle") == 2
+    assert "![Time to quality](benchmarks/time_to_quality.svg)" in page.render(tmp_path)
+
+
 def test_every_part_names_a_script(page: ModuleType) -> None:
     for section in page.SECTIONS:
         for part in section.parts:
@@ -114,7 +129,7 @@ def test_every_result_kept_is_on_the_page(page: ModuleType) -> None:
     shown = {part.name for section in page.SECTIONS for part in section.parts}
     table = {"cranfield", "adjective_noun", "paper_numbers"}  # in the section of the papers
     kept = {path.stem for path in page.RESULTS.glob("*.json")}
-    aside = {"peers", "completion-ap", "corpus-map-OneSidedClustering"}
+    aside = {"peers", "tried", "completion-ap", "corpus-map-OneSidedClustering"}
     assert kept <= shown | table | aside
 
 
