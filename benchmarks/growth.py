@@ -27,16 +27,16 @@ TOKENS = 60  # of a document
 class Size(NamedTuple):
     """Documents, words and topics."""
 
-    rows: int = 4_000
-    columns: int = 10_000
-    topics: int = 32
+    rows: int = 4_500
+    columns: int = 15_000
+    topics: int = 48
 
 
 BASE = Size()
 DIRECTIONS: dict[str, list[Size]] = {
-    "nnz": [BASE._replace(rows=n) for n in (2_000, 4_000, 8_000, 16_000)],
-    "K": [BASE._replace(topics=n) for n in (16, 32, 64, 128)],
-    "V": [BASE._replace(columns=n) for n in (5_000, 10_000, 20_000, 40_000)],
+    "nnz": [BASE._replace(rows=n) for n in (1_500, 4_500, 13_500)],
+    "K": [BASE._replace(topics=n) for n in (16, 48, 144)],
+    "V": [BASE._replace(columns=n) for n in (5_000, 15_000, 45_000)],
 }
 QUICK = {name: sizes[:2] for name, sizes in DIRECTIONS.items()}
 TINY = Size(60, 50, 2)
