@@ -1,26 +1,31 @@
 """Counts on workers: the results of one process, for any number of blocks and workers."""
 
-import os
-import signal
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from isotherm import AspectModel, Counts, IsothermError
+from isotherm import AspectModel, Counts, Fixed, IsothermError, Noisy
 from isotherm.data import _shares
 from isotherm.data.base import Expected
 from isotherm.data.local import Local
 from isotherm.data.stored import StoredCounts
 from isotherm.kernels.cpu import Cpu
+from isotherm.models.aspect import Aspect
+from models.steps import begin, random_table, sweeps
 
-distributed = pytest.importorskip("distributed")
-from isotherm.data import remote  # noqa: E402
-from isotherm.data.remote import Remote  # noqa: E402
+pytest.importorskip("distributed")
+from isotherm.data import remote
+from isotherm.data.remote import Remote
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::RuntimeWarning")
-SETTINGS: dict[str, Any] = {"random_state": 0, "precision": "float64", "max_iter": 5}
+SETTINGS: dict[str, Any] = {
+    "random_state": 0,
+    "precision": "float64",
+    "max_iter": 3,
+    "schedule": Fixed(1.0),
+    "start": Noisy(),
+}
 
 
 class One(NamedTuple):
@@ -32,20 +37,6 @@ def counts() -> Counts:
     rng = np.random.default_rng(0)
     topics, weights = rng.dirichlet(np.full(60, 0.05), 4), rng.dirichlet(np.full(4, 0.1), 300)
     return Counts(rng.poisson(40 * weights @ topics))
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None
-    ) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def client(cluster: Any) -> Iterator[Any]:
-    with distributed.Client(cluster) as found:
-        yield found
 
 
 def counted(k: Any, block: Any, rows: Any, factor: float) -> Expected:
@@ -112,35 +103,30 @@ def test_what_is_no_client_is_refused(counts: Counts) -> None:
         AspectModel(2).fit(counts, client="tcp://here")
 
 
-class Killer:
-    """Kills a worker, the way the system does when memory is short, in the middle of a fit."""
-
-    def __init__(self, cluster: Any, at: int) -> None:
-        self.cluster, self.at, self.killed = cluster, at, 0
-
-    def on_begin(self) -> None: ...
-
-    def on_sweep(self, temperature: float, sweep: int, energy: float) -> None:
-        self.at -= 1
-        if self.at == 0:
-            self.killed = next(iter(self.cluster.workers.values())).process.pid
-            os.kill(self.killed, signal.SIGKILL)
-
-    def on_temperature(self, fit: Any) -> bool:
-        return False
-
-    def on_end(self) -> None: ...
-
-
-def test_a_worker_that_is_killed_changes_nothing(
-    counts: Counts, cluster: Any, client: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_single_precision_gives_one_free_energy(
+    counts: Counts, client: Any, n_workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote, "COPIED_EVERY", 3)
-    model = AspectModel(3, **SETTINGS)
-    before = model.fit(counts, client=client)
-    energy, weights = before.free_energy_, before.row_weights_
-    killer = Killer(cluster, at=8)
-    after = model.set_params(callbacks=[killer]).fit(counts, client=client)
-    assert killer.killed
-    assert after.free_energy_ == energy
-    assert np.array_equal(after.row_weights_, weights)
+    alive = remote._Cluster.alive
+    monkeypatch.setattr(remote._Cluster, "alive", lambda self: alive(self)[:n_workers])
+    whole = Local.place(counts, Cpu("float32"))
+    table = random_table(whole, 4)
+    _, expected = sweeps(Aspect(4), whole, begin(Aspect(4), whole, table), 0.9, 6)
+    found = []
+    for n_blocks in (1, 2, 3, 7):
+        data: Any = Remote.place(counts, Cpu("float32"), client, n_blocks=n_blocks)
+        assert len(set(data.cluster.owner)) == min(n_workers, n_blocks)
+        found.append(sweeps(Aspect(4), data, begin(Aspect(4), data, table), 0.9, 6)[1])
+    assert expected[-1] < 0.99 * expected[0]
+    np.testing.assert_allclose(found, [expected] * 4, rtol=1e-10)
+
+
+def test_what_lost_clients_left_is_forgotten(counts: Counts, client: Any) -> None:
+    def kept(name: str) -> int:
+        return sum(len(one) for one in client.run(_shares.present, name).values())
+
+    client.run(_shares.keep, "Client-gone/a", {0: 1, 1: 2})
+    own = Remote.place(counts, Cpu("float64"), client, n_blocks=4)
+    assert kept("Client-gone/a") == 0
+    Remote.place(counts, Cpu("float64"), client, n_blocks=2)
+    assert kept(own.name) == 4

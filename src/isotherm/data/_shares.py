@@ -115,6 +115,17 @@ def forget(names: Iterable[str]) -> None:
         _KEPT.pop(key, None)
 
 
+def clients(dask_scheduler: Any = None) -> list[str]:
+    """Names of the clients that are connected; runs on the scheduler."""
+    return list(dask_scheduler.clients)
+
+
+def forget_others(owners: Iterable[str]) -> None:
+    """Keep only what belongs to these clients."""
+    alive = set(owners)
+    forget({name for name, _ in list(_KEPT) if name.split("/")[0] not in alive})
+
+
 def _get(name: str, number: int) -> Any:
     try:
         return _KEPT[name, number]

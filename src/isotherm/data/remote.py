@@ -9,9 +9,8 @@ from __future__ import annotations
 import itertools
 import logging
 import time
-import uuid
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -19,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from isotherm import nested
-from isotherm.data import _shares
+from isotherm.data import _shares, _versions
+from isotherm.data._versions import Recipe, Version
 from isotherm.data.base import Array, RowsHandle, Summary, Task
 from isotherm.data.counts import Counts
 from isotherm.data.stored import StoredCounts
@@ -45,24 +45,6 @@ class _Lost(Exception):  # noqa: N818 (never seen by users)
     """Workers are not there any more, or have forgotten what they had."""
 
 
-class _Recipe:
-    """How a row state came to be: enough to make it again, for any block."""
-
-    def __init__(self, data: Remote, task: Task, rows: Any, shared: tuple[Any, ...]) -> None:
-        self.name, self.data, self.task, self.rows, self.shared = _name(), data, task, rows, shared
-        self.depth: int = 1 + max((one.depth for one in _recipes(rows)), default=0)
-        # Where copies are, worker by block, and their name.
-        self.copies: dict[int, str] = {}
-        self.copy = ""
-
-
-class Version:
-    """Row states of all blocks at one time; they are kept for as long as somebody holds this."""
-
-    def __init__(self, recipe: _Recipe) -> None:
-        self.recipe = recipe
-
-
 class _Cluster:
     """A client, who has which block, and what there is to forget."""
 
@@ -75,6 +57,13 @@ class _Cluster:
         self.data: weakref.WeakSet[Remote] = weakref.WeakSet()
         self.versions: weakref.WeakSet[Version] = weakref.WeakSet()
         self.dead: list[str] = []
+        self.owner_name = str(client.id)
+        self._forget_the_lost()
+
+    def _forget_the_lost(self) -> None:
+        """Free what clients that are gone (killed, say) have left on the workers."""
+        clients = self.client.run_on_scheduler(_shares.clients)
+        self.client.run(_shares.forget_others, clients, on_error="ignore")
 
     def alive(self) -> list[str]:
         """Addresses of the workers; waits for one where there is none."""
@@ -128,12 +117,12 @@ class _Cluster:
             raise _Lost
         return found
 
-    def work(self, recipe: _Recipe, numbers: Iterable[int], dead: Iterable[str] = ()) -> list[Any]:
+    def work(self, recipe: Recipe, numbers: Iterable[int], dead: Iterable[str] = ()) -> list[Any]:
         """Futures of the sums over some blocks, one for each worker that has any."""
         parts: Any = (recipe.task, recipe.shared)
-        if _size(recipe.shared) > LARGE:
+        if _versions.size(recipe.shared) > LARGE:
             parts = self.client.scatter(parts, hash=False, broadcast=len(set(self.owner)) > 1)
-        names = _named(recipe.rows)
+        names = _versions.named(recipe.rows)
         return [
             self.submit(
                 worker, _shares.work, recipe.data.name, mine, names, recipe.name,
@@ -142,26 +131,44 @@ class _Cluster:
             for worker, mine in self.groups(numbers).items()
         ]  # fmt: skip
 
-    def swept(self, recipe: _Recipe) -> tuple[Any, float]:
+    def swept(self, recipe: Recipe) -> tuple[Any, float]:
         """Statistics and energy of a sweep, whoever is lost."""
+        found: tuple[Any, float] = self.insist(partial(self._swept, recipe))
+        return found
+
+    def insist(self, call: Callable[[], Any]) -> Any:
+        """What a call returns, however often workers are lost meanwhile."""
         whole = True
         for _ in range(ATTEMPTS):
             try:
                 if not whole:
                     self.recover()
-                return self._swept(recipe)
+                return call()
             except _Lost:
                 whole = False
         raise IsothermError("workers are lost faster than others can take over; see their logs")
 
-    def kept(self, recipe: _Recipe) -> RowsHandle:
+    def kept(self, recipe: Recipe) -> RowsHandle:
         """Handle of the rows; not made where a time-out may hold on to all that is in sight."""
         version = Version(recipe)
-        self.versions.add(version)
-        weakref.finalize(version, self.dead.append, recipe.name)
+        self._hold(version, recipe)
         return (version,)
 
-    def _swept(self, recipe: _Recipe) -> tuple[Any, float]:
+    def welcome(self, version: Version, recipe: Recipe) -> None:
+        """Row states of a checkpoint, with the workers from now on."""
+        version.recipe, version.rows = recipe, None
+        self._hold(version, recipe)
+        self.insist(partial(self._spread, recipe))
+
+    def _spread(self, recipe: Recipe) -> None:
+        self.keep(recipe, range(self.n_blocks))
+        self.copy(recipe)
+
+    def _hold(self, version: Version, recipe: Recipe) -> None:
+        self.versions.add(version)
+        weakref.finalize(version, self.dead.append, recipe.name)
+
+    def _swept(self, recipe: Recipe) -> tuple[Any, float]:
         # All workers take part in a sweep, so that all hear of what is to be forgotten.
         dead, self.dead[:] = list(self.dead), []
         nodes = self.wait(self.work(recipe, range(self.n_blocks), dead))
@@ -206,11 +213,14 @@ class _Cluster:
         for version in versions:
             self.copy(version.recipe)
 
-    def _make(self, recipe: _Recipe, numbers: list[int], made: set[str]) -> None:
+    def _make(self, recipe: Recipe, numbers: list[int], made: set[str]) -> None:
         """Make the row states of some blocks again: from copies, or as they were made."""
         if recipe.name in made or not numbers:
             return
         made.add(recipe.name)
+        if recipe.given:
+            self.keep(recipe, numbers)
+            return
         if recipe.copies:
             if not {recipe.copies[number] for number in numbers} <= set(self.n_threads):
                 raise IsothermError(
@@ -220,17 +230,25 @@ class _Cluster:
                 states = self.submit(recipe.copies[number], _shares.fetch, recipe.copy, [number])
                 self.wait([self.submit(self.owner[number], _shares.keep, recipe.name, states)])
             return
-        for one in _recipes(recipe.rows):
+        for one in _versions.recipes(recipe.rows):
             self._make(one, numbers, made)
         self.wait(self.work(recipe, numbers))
 
-    def copy(self, recipe: _Recipe) -> None:
+    def keep(self, recipe: Recipe, numbers: Iterable[int]) -> None:
+        """Let the owners of some blocks keep row states that this process has."""
+        calls = []
+        for worker, mine in self.groups(numbers).items():
+            states = {number: recipe.given[number] for number in mine}
+            calls.append(self.submit(worker, _shares.keep, recipe.name, states))
+        self.wait(calls)
+
+    def copy(self, recipe: Recipe) -> None:
         """Leave copies of row states with neighbours, and forget how they were made."""
         workers = sorted(set(self.owner))
         if len(workers) == 1:
             return  # there is no neighbour: they would be made again from the beginning
         after: dict[str, str] = dict(zip(workers, [*workers[1:], workers[0]], strict=True))
-        recipe.copy = _name()
+        recipe.copy = _versions.new_name(self.owner_name)
         weakref.finalize(recipe, self.dead.append, recipe.copy)
         stored = []
         for worker, mine in self.groups(range(self.n_blocks)).items():
@@ -238,14 +256,15 @@ class _Cluster:
             stored.append(self.submit(after[worker], _shares.keep, recipe.copy, states))
             recipe.copies.update(dict.fromkeys(mine, after[worker]))
         self.wait(stored)
-        recipe.rows, recipe.shared, recipe.depth = (), (), 0
+        recipe.rows, recipe.shared, recipe.depth, recipe.given = (), (), 0, {}
 
 
 class Remote:
     """Blocks on the workers of a Dask cluster; `sources` yield their counts and row weights."""
 
     def __init__(self, sources: list[Any], kernels: Kernels, cluster: _Cluster) -> None:
-        self.sources, self.theirs, self.cluster, self.name = sources, kernels, cluster, _name()
+        self.sources, self.theirs, self.cluster = sources, kernels, cluster
+        self.name = _versions.new_name(cluster.owner_name)
         # Parameters are made here, where there may be no device.
         self.kernels = kernels if isinstance(kernels, Cpu) else Cpu(str(np.dtype(kernels.dtype)))
         self.weight: Array | None = None
@@ -319,30 +338,36 @@ class Remote:
 
     def sweep(self, task: Task, rows: RowsHandle, *shared: Any) -> tuple[RowsHandle, Any, float]:
         """Run the task on every block, wherever it is; add up along a tree that is always one."""
-        recipe = _Recipe(self, task, _recipe_of(rows[0]), nested.on_host(shared))
+        recipe = Recipe(self, task, self._recipe_of(rows[0]), nested.on_host(shared))
         stats, energy = self.cluster.swept(recipe)
         if recipe.depth >= COPIED_EVERY:
             self.cluster.copy(recipe)
         return self.cluster.kept(recipe), stats, energy
 
+    def _recipe_of(self, rows: Any) -> Any:
+        """Recipes in place of versions, in tuples of any depth."""
+        if not isinstance(rows, Version):
+            return tuple(self._recipe_of(one) for one in rows)
+        if rows.recipe is None:
+            recipe = Recipe(self, None, (), ())
+            recipe.given = _versions.pieces(rows.rows, self.bounds.tolist())
+            self.cluster.welcome(rows, recipe)
+        return rows.recipe
+
     def gather(self, rows: RowsHandle) -> Any:
         """Row states of all blocks as one named tuple of arrays (I, ...), in this process."""
-        name, found = rows[0].recipe.name, {}
-        for attempt in range(ATTEMPTS):
-            try:
-                if attempt:
-                    self.cluster.recover()
-                groups = self.cluster.groups(range(self.cluster.n_blocks))
-                calls = [
-                    self.cluster.submit(worker, _shares.fetch, name, mine)
-                    for worker, mine in groups.items()
-                ]
-                for one in self.cluster.results(calls):
-                    found.update(one)
-                break
-            except _Lost:
-                if attempt == ATTEMPTS - 1:
-                    raise IsothermError("workers are lost, and row states with them") from None
+        if rows[0].recipe is None:
+            return rows[0].rows
+        return self.cluster.insist(partial(self._gathered, rows[0].recipe.name))
+
+    def _gathered(self, name: str) -> Any:
+        found: dict[int, Any] = {}
+        groups = self.cluster.groups(range(self.cluster.n_blocks))
+        calls = [
+            self.cluster.submit(one, _shares.fetch, name, mine) for one, mine in groups.items()
+        ]
+        for states in self.cluster.results(calls):
+            found.update(states)
         return nested.concatenate([found[number] for number in sorted(found)])
 
 
@@ -366,34 +391,3 @@ def connected(address: str) -> Iterator[Any]:
         ) from error
     with client:
         yield client
-
-
-def _name() -> str:
-    return uuid.uuid4().hex
-
-
-def _size(value: Any) -> int:
-    """Bytes of the arrays in tuples of any depth."""
-    if isinstance(value, tuple):
-        return sum(_size(one) for one in value)
-    return int(getattr(value, "nbytes", 0))
-
-
-def _recipe_of(rows: Any) -> Any:
-    """Recipes in place of versions, in tuples of any depth."""
-    if isinstance(rows, Version):
-        return rows.recipe
-    return tuple(_recipe_of(one) for one in rows)
-
-
-def _recipes(rows: Any) -> Iterator[_Recipe]:
-    if isinstance(rows, _Recipe):
-        yield rows
-    else:
-        for one in rows:
-            yield from _recipes(one)
-
-
-def _named(rows: Any) -> Any:
-    """Names in place of recipes."""
-    return rows.name if isinstance(rows, _Recipe) else tuple(_named(one) for one in rows)

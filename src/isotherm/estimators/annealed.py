@@ -29,6 +29,9 @@ from isotherm.kernels.devices import kernels_on
 class Annealed(BaseEstimator):
     """Base of all estimators; not for direct use. A shell defines `_fit`."""
 
+    # Why the fit stays in one process, where it does.
+    _one_process: str | None = "data are vectors"
+
     # How to sweep by batches of rows; a parameter of those that can.
     batches: Stepwise | None = None
 
@@ -56,6 +59,7 @@ class Annealed(BaseEstimator):
                 f"batches={self.batches!r} with a client; workers sweep all of their rows at once: "
                 "leave one of them out"
             )
+        self._check_client(client)
         with self._afresh(), using(client):
             self._fit(X, sample_weight)
         return self
@@ -94,6 +98,14 @@ class Annealed(BaseEstimator):
         self._come_home()
         if self.outcome_ == Outcome.INTERRUPTED.value:
             warnings.warn(f"fit was {self.outcome_}", ConvergenceWarning, stacklevel=4)
+
+    def _check_client(self, client: Any) -> None:
+        """Refuse a cluster where a fit has no blocks to give to its workers."""
+        if client is not None and self._one_process is not None:
+            raise IsothermError(
+                f"client= with {type(self).__name__}, whose {self._one_process}: it is fitted in "
+                "one process; leave client out"
+            )
 
     def _fit(self, X: Any, sample_weight: Any) -> None:
         raise NotImplementedError

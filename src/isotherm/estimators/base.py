@@ -60,6 +60,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
 
     # Whether everything goes through `_data`: then rows may come from the disk, block by block.
     _streams = False
+    _one_process: str | None = None
 
     def _fit(self, X: Any, sample_weight: Any) -> None:
         self._check_parameters()

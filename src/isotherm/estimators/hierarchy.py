@@ -295,7 +295,7 @@ class HierarchicalClustering(CountEstimator):
             held_out=held_out,
             critical=self.record_critical or isinstance(self.schedule, Adaptive),
         )
-        run = self._twice(plan, counts, weight, seed) if held_out else plan
+        run = self._twice(plan, counts, seed) if held_out else plan
         cooled = self._chosen(model, run, clusters, rng)
         fit = self._repeated(model, run, clusters, cooled, rng)
         plain = dataclasses.replace(model, held_out=False)
@@ -376,15 +376,15 @@ class HierarchicalClustering(CountEstimator):
         table = clusters.table.astype(data.kernels.dtype)
         return state_of(model, data, model.begun(clusters.weight, table, data.summary.total))
 
-    def _twice(self, plan: Plan, counts: Counts, weight: Array | None, seed: int) -> Plan:
+    def _twice(self, plan: Plan, counts: Counts, seed: int) -> Plan:
         """The plan with some tokens of every row in further columns, for the weights alone."""
-        kernels, fraction = self._kernels(), self.weights_fraction
-        full = Local.place(in_two(counts, fraction, seed + 1), kernels, weight=weight)
+        fraction = self.weights_fraction
+        full = plan.full.beside(in_two(counts, fraction, seed + 1))
         if plan.data is plan.full:
             return plan._replace(data=full, full=full)
         kept, _ = hold_out_tokens(counts, self.validation_fraction, seed)
-        data = Local.place(in_two(kept, fraction, seed + 1), kernels, weight=weight)
-        return plan._replace(data=data, full=full)
+        data: Any = plan.data
+        return plan._replace(data=data.beside(in_two(kept, fraction, seed + 1)), full=full)
 
     def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
         super()._set_fitted(plan, fit, cooled)

@@ -39,9 +39,12 @@ class LinkedEstimator(CountEstimator):
     record_critical = False
     # Whether a fit goes on at the temperature at which held-out tokens stopped its start.
     keeps_temperature = False
+    _one_process = "rows are linked and so are one block"
 
     # Rows tied to each other have no weights of their own, so there is no `sample_weight`.
-    def fit(self, X: Any, y: Any = None, *, graph: Any = None) -> Self:  # type: ignore[override]
+    def fit(  # type: ignore[override]
+        self, X: Any, y: Any = None, *, graph: Any = None, client: Any = None
+    ) -> Self:
         """Fit to counts, a graph over the rows, and labels where there are any.
 
         Parameters
@@ -55,11 +58,14 @@ class LinkedEstimator(CountEstimator):
             well, such as scikit-learn's `SelfTrainingClassifier`.
         graph : sparse or dense matrix, (I, I), optional
             Weights of edges, >= 0. By default the `n_neighbors` nearest neighbours of each row.
+        client : None
+            Linked rows are one block, which stays in this process: a cluster is refused.
 
         Returns
         -------
         self
         """
+        self._check_client(client)
         with self._afresh():
             self._fit_linked(X, y, graph)
         return self

@@ -21,6 +21,7 @@ from isotherm.anneal.trace import Fit, State, completed
 from isotherm.data.base import Array, Block, Data, Expected
 from isotherm.data.counts import as_counts
 from isotherm.data.local import Local
+from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
 from isotherm.models.aspect import Aspect, AspectParams
 from isotherm.models.cluster import Cluster
@@ -155,6 +156,11 @@ class OwnClusters:
 
     def state(self, model: FactorizedPcp, data: Data, rng: np.random.Generator) -> State:
         """State before the first sweep."""
+        if not isinstance(data, Local):
+            raise IsothermError(
+                'n_clusters="documents" with counts on a disk or on workers; every row is a '
+                "cluster then, which takes rows x rows numbers: give a number of clusters"
+            )
         aspects = given_aspects(model, data, self.topics)
         if aspects is None:
             fit = aspect_fit(model, data, rng, self.sweeps)

@@ -17,13 +17,13 @@ from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
 from isotherm.anneal.schedule import Exponential, Fixed
 from isotherm.anneal.start import Spectral, state_of
 from isotherm.anneal.trace import Record, State, completed
-from isotherm.data.base import Array, Block, Data, Expected
+from isotherm.data.base import Array, Block, Data, Expected, RowsHandle
 from isotherm.data.counts import as_counts
 from isotherm.data.local import Local
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
 from isotherm.models.cluster import Cluster
-from isotherm.models.row_mixture import ClusterStats
+from isotherm.models.row_mixture import ClusterRows, ClusterStats
 from isotherm.models.two_sided import TwoSided
 
 # More than twice as many rows as this begin with some of them, and rows with more than twice as
@@ -120,13 +120,13 @@ class OneSidedFits:
         _, sums, _ = data.sweep(_sums, rows)
         columns = Local.place(as_counts(sums.word), data.kernels)
         start = Spectral(size=1.0, column_power=0.5)
-        (posterior,) = self._posteriors(columns, L, first, start, rng)
-        return state_of(model, data, model.assigned(sums.word, sums.mass, posterior))
+        (found,) = self._posteriors(columns, L, first, start, rng)
+        return state_of(model, data, model.assigned(sums.word, sums.mass, found.posterior))
 
     def _posteriors(
         self, data: Data, K: int, first: float, start: Spectral, rng: np.random.Generator
-    ) -> tuple[Array, ...]:
-        """Posterior of every row of each block, (I, K)."""
+    ) -> RowsHandle:
+        """Posterior of every row, (I, K), wherever its block is."""
         part = sample(data)
         model = Cluster(K, self.pseudo_share * part.summary.total / K, temper_prior=True)
         critical = first_critical(model, part)
@@ -143,7 +143,7 @@ class OneSidedFits:
             last = Annealer(Fixed(end), NO_RELAXATION, tol=self.tol, max_sweeps=COMPARED)
             state = state_of(model, data, fit.state.params)
             fit = completed(last.run(model, data, rng, state=state))
-        return tuple(rows.posterior for rows in fit.state.rows)
+        return fit.state.rows
 
 
 def sample(data: Data) -> Data:
@@ -183,7 +183,7 @@ def _narrowed(block: Block, place: Array, n_columns: int) -> Block:
     return Block(indptr, columns[inside], block.values[inside], block.weight, n_columns)
 
 
-def _sums(k: Kernels, block: Block, posterior: Array) -> Expected:
+def _sums(k: Kernels, block: Block, rows: ClusterRows) -> Expected:
     """Counts of each column, and rows, in each cluster."""
-    mass = np.asarray(block.weight @ posterior.astype(np.float64))
-    return Expected(posterior, ClusterStats(k.transposed_times(block, posterior), mass), 0.0)
+    mass = np.asarray(block.weight @ rows.posterior.astype(np.float64))
+    return Expected(rows, ClusterStats(k.transposed_times(block, rows.posterior), mass), 0.0)

@@ -16,6 +16,7 @@ import numpy as np
 from isotherm.anneal import journal
 from isotherm.anneal.journal import Blank, Page, Point
 from isotherm.anneal.trace import Fit, Outcome, State
+from isotherm.data._versions import Version, restored
 from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.io import archive, codec, values
 from isotherm.io.fingerprint import Fingerprints
@@ -250,4 +251,6 @@ def _registry() -> codec.Registry:
     registry.enums = known().enums
     for kind in (Entry, Point, journal.Sweeps):
         registry.add(kind.__name__, codec.plain(kind))
+    # Rows that are on the workers of a cluster come home to be written, and go back when needed.
+    registry.add("RowsOnWorkers", codec.Entry(Version, Version.fields, restored))
     return registry
