@@ -50,7 +50,7 @@ benchmarks: $(VENV)/.stamp-bench bench-peers  ## run all benchmarks and write th
 	  $(BIN)/python benchmarks/page.py && exit $$code
 
 docs: $(VENV)/.stamp-docs  ## build the site in build/docs, examples included; warnings are errors
-	$(BIN)/python -m sphinx -W --keep-going -j auto -q -d build/doctrees docs build/docs
+	$(BIN)/python -m sphinx -W --keep-going -a -j auto -q -d build/doctrees docs build/docs
 	@echo "open build/docs/index.html"
 
 gallery: $(VENV)/.stamp-test  ## take the pictures of docs/gallery.md; needs Chromium

@@ -126,6 +126,8 @@ sphinx_gallery_conf = {
     "examples_dirs": "examples",
     "gallery_dirs": "auto_examples",
     "filename_pattern": "/plot_",
+    "backreferences_dir": "api/generated/examples",
+    "doc_module": ("isotherm",),
     "image_scrapers": (drawn,),
     "capture_repr": ("_repr_html_", "__repr__"),
     "ignore_repr_types": r"matplotlib\.figure",

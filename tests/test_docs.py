@@ -254,5 +254,9 @@ def test_every_formula_becomes_mathml(monkeypatch: pytest.MonkeyPatch) -> None:
             assert made.startswith("<math")
             n_formulas += 1
     assert n_formulas > 500
+    # Names of functions stand apart from what they meet, but not inside an index.
+    spaced = mathml(r"n \log x_\max", display=False)
+    assert re.sub(r"</?m[a-z]+[^>]*>", "", spaced.replace("<mspace", " <mspace")) == "n log xmax"
+    assert "<msub><mi>x</mi><mo>max</mo></msub>" in spaced
     with pytest.raises(ValueError, match=r"\\nonsense"):
         mathml(r"x + \nonsense{y}", display=False)

@@ -7,6 +7,7 @@ other, and finds topics whose weights answer to that. A classifier on these weig
 labels.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from isotherm import DTM, AspectModel, load_docstrings
@@ -18,14 +19,29 @@ names, classes = np.unique(corpus.labels, return_inverse=True)
 # %%
 # From each package 120 docstrings, of which the labels of a few are shown (the others are -1). The
 # share of the hidden labels that a linear classifier then finds, from the weights of an annealed
-# aspect model and from those of DTM. It is one draw of documents; ``benchmarks/semi_supervised.py``
-# repeats it on postings of newsgroups.
+# aspect model and from those of DTM:
 
-print("labels each  aspect   DTM")
-for n_labels in (2, 5, 20):
+shown = (2, 5, 20)
+found = {"aspect model": [], "DTM": []}
+for n_labels in shown:
     drawn = draw(classes, 120, n_labels, rng=0)
     counts = corpus.counts[drawn.rows]
     plain = AspectModel(20, random_state=0).fit(counts).row_weights_
     tied = DTM(20, random_state=0).fit_transform(counts, drawn.known)
-    found = [accuracies(weights, drawn, strengths=[10])[0] for weights in (plain, tied)]
-    print(f"{n_labels:11d}  {found[0]:6.2f}  {found[1]:4.2f}")
+    found["aspect model"].append(accuracies(plain, drawn, strengths=[10])[0])
+    found["DTM"].append(accuracies(tied, drawn, strengths=[10])[0])
+
+figure, axis = plt.subplots(figsize=(6, 3.4), layout="constrained")
+for name, shares in found.items():
+    axis.plot(shown, shares, marker="o", label=name)
+axis.axhline(1 / len(names), color="grey", linestyle="dashed", label="chance")
+axis.set(xscale="log", xticks=shown, xticklabels=shown, ylim=(0, 1))
+axis.set_xlabel("labels shown of each class")
+axis.set_title("hidden labels that are found", loc="left")
+axis.minorticks_off()
+axis.legend()
+figure
+
+# %%
+# This is one draw of documents. ``benchmarks/semi_supervised.py`` repeats it on postings of
+# newsgroups, next to other models.
