@@ -82,6 +82,13 @@ def semi_supervised(document: Document) -> Iterator[Table]:
         yield Table(f"K = {K}: accuracy by labels to a group, {draws} draws", table)
 
 
+def paper_classifiers(document: Document) -> Iterator[Table]:
+    """Settings of DTM, and classifiers on topics of PCP."""
+    yield Table("DTM by neighbours and step, five labels to a group", document["dtm"])
+    rows = pivot(document["classifiers"], ["corpus", "model"], "labels", "accuracy")
+    yield Table("Balanced accuracy of a linear classifier on ten topics", rows)
+
+
 def document_mixture(document: Document) -> Iterator[Table]:
     """Log-likelihood over starts."""
     rows = []
@@ -182,6 +189,12 @@ SECTIONS = (
                 "A few labels to a group, all other documents without: a linear classifier on "
                 "topics, with and without ties to neighbours.",
                 semi_supervised,
+            ),
+            Part(
+                "paper_classifiers",
+                "Two figures of the papers: is DTM touchy about its settings, and do ten topics of "
+                "PCP serve a classifier better than those of LDA and pLSI?",
+                paper_classifiers,
             ),
             Part(
                 "document_mixture",
