@@ -4,13 +4,17 @@ Every program is fitted to the same documents with the same number of topics and
 on one thread and on two, and its topics are noted on the way. Afterwards all of them are scored by
 completion of unseen documents, for every program alike; scoring costs nobody time. Ours is compared
 where its curve first comes down to the level that the peer ends with. Compiling and imports are
-not counted, for anyone; our snapshots are those at the end of each temperature.
+not counted, for anyone. Our snapshots are those of every third sweep, cooling included.
+
+As many fits run at once as there are cores, ours among them, each on its own thread; fits on two
+threads run alone. Programs without a setting for threads are not fitted again for two.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import _common as common
@@ -26,8 +30,11 @@ MODELS = (
     "sklearn-lda",
     "gensim-lda",
     "bigartm-plain",
+    "enstop-plsa",
     "tomotopy-lda",
 )
+# The others have no setting for it.
+THREADED = (OURS, "sklearn-lda", "gensim-lda", "bigartm-plain", "tomotopy-lda")
 SNAPSHOTS = 10
 # The share of a peer's CPU seconds that ours may take to its level.
 SHARE, SHARE_OF_TOMOTOPY = 0.2, 0.5
@@ -57,35 +64,60 @@ def reached(points: Sequence[Point], level: float) -> Point | None:
     return next((point for point in points if point.perplexity <= level), None)
 
 
-def measure(name: str, models: Sequence[str], threads: int) -> tuple[list[Row], list[Row]]:
-    """Curves of all models, and rows of ours against each peer, for one corpus."""
-    given = corpora.documents(name)
-    parts = completion.parts(given.counts, common.SEED)
-    curves: dict[str, list[Point]] = {}
-    rows: list[Row] = []
-    for model in models:
-        found = peers.fit(
-            model, parts.train.matrix, given.k, common.SEED, threads=threads, snapshots=SNAPSHOTS
-        )
+class Race:
+    """All programs on one corpus, by the number of threads."""
+
+    def __init__(self, name: str, models: Sequence[str], jobs: int) -> None:
+        self.name, self.models, self.jobs = name, models, jobs
+        self.given = corpora.documents(name)
+        self.parts = completion.parts(self.given.counts, common.SEED)
+        self.curves: dict[tuple[str, int], list[Point]] = {}
+        self.errors: dict[tuple[str, int], str] = {}
+
+    def run(self, threads: int) -> list[Row]:
+        """Rows of ours against each peer on so many threads."""
+        todo = [m for m in self.models if m in THREADED or (m, 1) not in self.curves]
+        for model in set(self.models) - set(todo):
+            self.curves[model, threads] = self.curves[model, 1]
+        with ThreadPoolExecutor(max(self.jobs // threads, 1)) as pool:
+            fits = pool.map(lambda model: self._fit(model, threads), todo)
+            for model, found in zip(todo, fits, strict=True):
+                self._note(model, threads, found)
+        return [self._row(model, threads) for model in self.models if model != OURS]
+
+    def points(self) -> list[Row]:
+        """All curves, point by point."""
+        return [
+            {"corpus": self.name, "threads": threads, "model": model} | point._asdict()
+            for (model, threads), own in self.curves.items()
+            for point in own
+        ]
+
+    def _fit(self, model: str, threads: int) -> peers.PeerFit:
+        matrix, k = self.parts.train.matrix, self.given.k
+        return peers.fit(
+            model, matrix, k, common.SEED, threads=threads, snapshots=SNAPSHOTS
+        )  # fmt: skip
+
+    def _note(self, model: str, threads: int, found: peers.PeerFit) -> None:
         if found.error:
-            print(f"{name}, {threads} threads, {model}: {found.error}", flush=True)
-            rows.append(blank(name, threads, model) | {"note": found.error})
-            continue
-        curves[model] = curve(found, parts)
-        last = curves[model][-1]
+            self.errors[model, threads] = found.error
+            print(f"{self.name}, {threads} threads, {model}: {found.error}", flush=True)
+            return
+        self.curves[model, threads] = curve(found, self.parts)
+        last = self.curves[model, threads][-1]
         print(
-            f"{name}, {threads} threads, {model}: {last.perplexity:.1f} after {last.wall:.1f} s, "
-            f"{last.cpu:.1f} CPU s",
+            f"{self.name}, {threads} threads, {model}: {last.perplexity:.1f} after "
+            f"{last.wall:.1f} s, {last.cpu:.1f} CPU s",
             flush=True,
         )
-        if model != OURS and OURS in curves:
-            rows.append(compared(name, threads, model, curves))
-    points = [
-        {"corpus": name, "threads": threads, "model": model} | point._asdict()
-        for model, own in curves.items()
-        for point in own
-    ]
-    return points, rows
+
+    def _row(self, model: str, threads: int) -> Row:
+        for one in (OURS, model):
+            if (one, threads) in self.errors:
+                return blank(self.name, threads, model) | {"note": self.errors[one, threads]}
+        own = {one: self.curves[one, threads] for one in (OURS, model)}
+        return compared(self.name, threads, model, own)
 
 
 def blank(name: str, threads: int, model: str) -> Row:
@@ -142,6 +174,7 @@ def main() -> None:
     parser.add_argument("--corpora", nargs="*", default=list(corpora.CORPORA))
     parser.add_argument("--models", nargs="*", default=list(MODELS))
     parser.add_argument("--threads", nargs="*", type=int, default=[1, 2])
+    parser.add_argument("--jobs", type=int, default=2, help="threads in use at the same time")
     options = parser.parse_args()
     models = [OURS, *(model for model in options.models if model != OURS)]
     info = common.machine()
@@ -149,20 +182,15 @@ def main() -> None:
     curves: list[Row] = []
     rows: list[Row] = []
     for name in options.corpora:
+        race = Race(name, models, options.jobs)
         for threads in options.threads:
-            points, compared_rows = measure(name, models, threads)
-            curves += points
-            rows += compared_rows
+            rows += race.run(threads)
+        curves += race.points()
+        # After every corpus, so that a run that is cut short has left something.
+        judged = [target.row() for target in judge(rows)]
+        common.write_results("time_to_quality", info, summary=rows, curves=curves, targets=judged)
     common.print_table(rows, "Seconds to the level that each peer ends with")
-    targets = judge(rows)
-    common.print_targets(targets)
-    common.write_results(
-        "time_to_quality",
-        info,
-        summary=rows,
-        curves=curves,
-        targets=[target.row() for target in targets],
-    )
+    common.print_targets(judge(rows))
 
 
 if __name__ == "__main__":

@@ -8,32 +8,37 @@ import numpy as np
 from _adapter import Job, job
 
 from isotherm import AspectModel, Counts
-from isotherm.anneal.callbacks import Callback
+from isotherm.models.aspect import Aspect
+
+# A fit has some eighty sweeps.
+SWEEPS_APART = 3
 
 
-class Watch(Callback):
-    """A snapshot of the best topics so far at every temperature."""
+def watch(given: Job) -> None:
+    """Take a snapshot of every third sweep, where its parameters are made."""
+    maximize, done = Aspect.maximize, [0]
 
-    def __init__(self, given: Job) -> None:
-        self.given = given
+    def watched(self: Aspect, *rest: Any) -> Any:
+        made = maximize(self, *rest)
+        done[0] += 1
+        if done[0] % SWEEPS_APART == 0 and len(made[0].weight) == given.k:
+            given.snapshot(lambda: (np.array(made[0].word_topic.T), np.array(made[0].weight)))
+        return made
 
-    def on_temperature(self, fit: Any) -> bool:
-        weights, table = fit.model.components(fit.state.params)
-        self.given.snapshot(lambda: (np.array(table.T), np.array(weights)))
-        return False
+    Aspect.maximize = watched
 
 
 def main(given: Job) -> None:
     counts = Counts(given.counts)
-    settings: dict[str, Any] = {"n_jobs": given.threads, **given.settings}
     # Compiled before the clock starts, for either precision that the size may choose.
     few = counts.take_rows(np.arange(min(200, counts.n_rows)))
     for precision in ("float32", "float64"):
         AspectModel(8, precision=precision, random_state=0, n_jobs=given.threads).fit(few)
+    if given.snapshots:
+        watch(given)
+    settings: dict[str, Any] = {"n_jobs": given.threads, "verbose": False, **given.settings}
     with given.timed():
-        model = AspectModel(
-            given.k, random_state=given.seed, callbacks=[Watch(given)], verbose=False, **settings
-        ).fit(counts)
+        model = AspectModel(given.k, random_state=given.seed, **settings).fit(counts)
     given.finish(model.components_, model.weights_, model.row_weights_)
 
 
