@@ -9,8 +9,6 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
-from sphinx_gallery.scrapers import figure_rst
-
 import isotherm
 
 project = "isotherm"
@@ -36,12 +34,12 @@ myst_enable_extensions = ["amsmath", "dollarmath", "html_image"]
 # Links to headings, as a code host makes them.
 myst_heading_anchors = 4
 myst_update_mathjax = False
-suppress_warnings = ["config.cache"]  # the scraper below is a function, which no cache can hold
 
 # Reference ---------------------------------------------------------------------------------------
 
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc says the types in words
+toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 templates_path = ["_templates"]
 default_role = "code"  # docstrings are Markdown in this one respect
@@ -108,30 +106,16 @@ html_theme_options: dict[str, Any] = {
 
 # Examples ----------------------------------------------------------------------------------------
 
-
-def drawn(block: tuple[Any, ...], variables: dict[str, Any], settings: dict[str, Any]) -> str:
-    """Image of the figure that the last line of a block of an example evaluates to, as in RST."""
-    from matplotlib.figure import Figure
-
-    value = variables["example_globals"].get("___")
-    if not isinstance(value, Figure):
-        return ""
-    path = next(variables["image_path_iterator"])
-    value.savefig(path, dpi=140, facecolor="white")
-    variables["example_globals"]["___"] = None  # drawn once, not again after the next block
-    return figure_rst([path], settings["src_dir"])
-
-
 sphinx_gallery_conf = {
     "examples_dirs": "examples",
     "gallery_dirs": "auto_examples",
     "filename_pattern": "/plot_",
     "backreferences_dir": "api/generated/examples",
     "doc_module": ("isotherm",),
-    "image_scrapers": (drawn,),
+    "image_scrapers": ("gallery",),
     "capture_repr": ("_repr_html_", "__repr__"),
     "ignore_repr_types": r"matplotlib\.figure",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery.Order",
     "remove_config_comments": True,
     "show_memory": False,
     "min_reported_time": 1,

@@ -231,6 +231,13 @@ def test_an_example_has_a_title_and_public_names_only(path: Path) -> None:
                 assert hasattr(home, alias.name) or import_module(f"{node.module}.{alias.name}")
 
 
+def test_every_example_has_its_place() -> None:
+    text = (SITE / "_ext" / "gallery.py").read_text(encoding="utf-8")
+    order = re.search(r'ORDER = """(.*?)"""', text, re.DOTALL)
+    assert order
+    assert sorted(f"plot_{name}" for name in order[1].split()) == [path.stem for path in EXAMPLES]
+
+
 def test_figures_on_pages_come_from_examples() -> None:
     named = [
         name

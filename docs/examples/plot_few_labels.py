@@ -39,7 +39,7 @@ axis.set(xscale="log", xticks=shown, xticklabels=shown, ylim=(0, 1))
 axis.set_xlabel("labels shown of each class")
 axis.set_title("hidden labels that are found", loc="left")
 axis.minorticks_off()
-axis.legend()
+axis.legend(loc="lower right")
 figure
 
 # %%
