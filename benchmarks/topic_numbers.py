@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import itertools
 import json
 import time
 import warnings
@@ -185,7 +186,7 @@ def methods(
     calls: list[Callable[[], Found]] = [
         lambda start=start: hdp(given, seed, start, options.sweeps) for start in STARTS
     ]
-    if case.grid is TEXT_GRID:
+    if case.grid is TEXT_GRID and options.bertopic:
         calls.append(lambda: bertopic(given, rows, case, seed))
     with ThreadPoolExecutor(available_threads()) as pool:
         return found + list(pool.map(lambda call: call(), calls))
@@ -267,37 +268,41 @@ def judge(planted: list[dict[str, Any]], text: list[dict[str, Any]]) -> list[com
     return targets
 
 
+def report(
+    info: dict[str, Any], rows: list[dict[str, Any]], text: list[dict[str, Any]]
+) -> list[common.Target]:
+    """Targets of what there is so far; written down after every set, so that nothing is lost."""
+    planted = planted_table(rows)
+    targets = judge(planted, text)
+    common.write_results(
+        "topic_numbers", info, planted=planted, labelled=text, rows=rows,
+        targets=[target.row() for target in targets],
+    )  # fmt: skip
+    return targets
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3, help="data sets for each planted number")
     parser.add_argument("--sweeps", type=int, default=300, help="sweeps of the Dirichlet process")
+    parser.add_argument("--no-bertopic", dest="bertopic", action="store_false")
     options = parser.parse_args()
     info = common.machine()
     common.print_machine(info)
     tiny = completion.parts(mixed(3, 0).counts, 0)
     for name in OURS:
         grown(name, tiny, 0)  # compiles
-    drawn = [
-        (draw, K, seed)
-        for draw in (mixed, single)
-        for K in PLANTED
-        for seed in range(options.seeds)
-    ]
-    rows = []
-    for draw, K, seed in drawn:
+    rows: list[dict[str, Any]] = []
+    text: list[dict[str, Any]] = []
+    for seed, draw, K in itertools.product(range(options.seeds), (mixed, single), PLANTED):
         rows += measure(draw(K, seed), seed, options)
-        print(f"done: {draw.__name__}, {K} topics, seed {seed}", flush=True)
-    planted = planted_table(rows)
-    common.print_table(planted, "Planted numbers")
-    text = []
+        report(info, rows, text)
+    common.print_table(planted_table(rows), "Planted numbers")
     for case in labelled():
         text += measure(case, common.SEED, options)
-        print("done:", case.name, flush=True)
+        targets = report(info, rows, text)
     common.print_table(text, "Labelled documents")
-    judged = common.print_targets(judge(planted, text))
-    common.write_results(
-        "topic_numbers", info, planted=planted, labelled=text, rows=rows, targets=judged
-    )
+    common.print_targets(targets)
 
 
 if __name__ == "__main__":
