@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shutil
 import time
 import warnings
@@ -75,7 +76,7 @@ def add_arguments(parser: Parser) -> None:
         "--memory",
         type=budget,
         metavar="SIZE",
-        help="leave counts on the disk and use so much memory, e.g. 500MB (aspect, clusters)",
+        help="leave counts on the disk and use so much memory, e.g. 500MB",
     )
     add("--scheduler", metavar="ADDRESS", help="fit on the workers of this Dask scheduler")
     add_force(parser)
@@ -272,8 +273,8 @@ def _computed(options: argparse.Namespace, run: Run) -> dict[str, Any]:
         # What these say is said at the end, in the words of this command.
         warnings.filterwarnings("ignore", message="(fit was )?interrupted")
         with ExitStack() as held:
-            if options.memory is None and options.scheduler is None:
-                # Rows on the disk or on workers are not in reach of a checkpoint.
+            if options.memory is None:
+                # Rows on the disk are not in reach of a checkpoint.
                 held.enter_context(checkpointing(run.checkpoint, every=options.checkpoint_every))
             if known is not None:  # tables without a label have an empty text there
                 model.fit(counts, [None if label == "" else label for label in known])
@@ -292,7 +293,16 @@ def _computed(options: argparse.Namespace, run: Run) -> dict[str, Any]:
         "interrupted": interrupted,
         "topics": len(model.weights_),
         "fit_seconds": console.seconds(begin),
+        **_memory(options, model),
     }
+
+
+def _memory(options: argparse.Namespace, model: Any) -> dict[str, float]:
+    """What a fit with a budget took of it, in MB, where the system tells."""
+    peak = getattr(model, "peak_memory_", math.nan)
+    if math.isnan(peak):
+        return {}
+    return {"peak_memory": round(peak, 1), "memory": options.memory}
 
 
 def _named(run: Run, final: Path) -> Run:
@@ -314,11 +324,16 @@ def _tell(options: argparse.Namespace, run: Run, begin: float) -> None:
         "topics": topics,
         "seconds": console.seconds(begin),
     }
+    names = ("peak_memory", "memory")
+    memory: dict[str, Any] = {name: run.about[name] for name in names if name in run.about}
+    summary.update(memory)
     head = (
         f"{run.folder}: {console.plural(len(topics), 'topic')} of "
         f"{console.plural(run.about['documents'], 'document')} ({type(model).__name__}, "
         f"{summary['seconds']:.1f} s)"
     )
+    if memory:
+        head += "\npeak {peak_memory:.0f} MB of {memory:.0f} MB allowed".format(**memory)
     after = [f"isotherm topics {run.folder}", f"isotherm view {run.folder}"]
     if type(model).__name__ == "AspectModel":
         after.insert(1, f'isotherm search {run.folder} "some words"')

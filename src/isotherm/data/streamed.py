@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from isotherm import nested
+from isotherm.data import memory
 from isotherm.data.base import ALL, Array, RowsHandle, Summary, Task, blocks_of
 from isotherm.data.batches import Batch, Layout, Run, dealt, layout, rows_of, spans
 from isotherm.data.counts import Counts
@@ -160,6 +161,7 @@ class Streamed:
                 if at + 1 < len(numbers):
                     ahead = reader.submit(self._opened, numbers[at + 1], rows)
                 part = task(self.kernels, block, row, *shared)
+                memory.look()
                 del block, row
                 if last is not None:
                     found[number - 1] = last.result()  # one state waits to be written, not more

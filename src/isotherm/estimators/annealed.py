@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import warnings
@@ -20,10 +21,14 @@ from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.stepwise import Stepwise
 from isotherm.anneal.trace import Outcome
-from isotherm.data.placing import using
+from isotherm.data.memory import watched
+from isotherm.data.placing import elsewhere, using
+from isotherm.data.stored import StoredCounts
 from isotherm.errors import IsothermError
 from isotherm.estimators import checks
 from isotherm.kernels.devices import kernels_on
+
+log = logging.getLogger("isotherm")
 
 
 class Annealed(BaseEstimator):
@@ -60,9 +65,17 @@ class Annealed(BaseEstimator):
                 "leave one of them out"
             )
         self._check_client(client)
-        with self._afresh(), using(client):
+        if isinstance(X, StoredCounts):
+            self._load_libraries(X)
+        with self._afresh(), using(client), watched() as memory:
             self._fit(X, sample_weight)
+            if isinstance(X, StoredCounts):
+                self.peak_memory_ = memory.peak
+                log.info("peak memory %.0f MB of %.0f MB allowed", memory.peak, X.memory)
         return self
+
+    def _load_libraries(self, counts: StoredCounts) -> None:
+        """Load what a fit loads by fitting a few counts: a budget is for data, not for code."""
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Path of the file that was written; see `isotherm.save`."""
@@ -125,7 +138,8 @@ class Annealed(BaseEstimator):
         checks.one_of("precision", self.precision, ("auto", "float32", "float64", "bfloat16"))
         if self.n_jobs is not None and self.n_jobs != -1:
             checks.integer("n_jobs", self.n_jobs, 1)
-        kernels_on(self.device, "float32" if self.precision == "auto" else self.precision)
+        given = "float32" if self.precision == "auto" else self.precision
+        kernels_on(self.device, given, elsewhere=elsewhere())
         if not (self.batches is None or isinstance(self.batches, Stepwise)):
             raise IsothermError(
                 f"batches={self.batches!r}; it must be a Stepwise, such as Stepwise(batch=2000), "
@@ -137,7 +151,7 @@ class Annealed(BaseEstimator):
     def _kernels(self) -> Any:
         # The precision of the fit: that of a batch by itself would depend on its size.
         threads = None if self.n_jobs in (None, -1) else int(self.n_jobs)
-        return kernels_on(self.device, self.precision_, threads)
+        return kernels_on(self.device, self.precision_, threads, elsewhere=elsewhere())
 
     def _engine(self, schedule: Schedule) -> Annealer:
         """The engine with this estimator's settings."""

@@ -122,6 +122,9 @@ class AspectModel(GrowingEstimator):
         Number of components with any weight, and of different ones.
     precision_ : {"float32", "float64", "bfloat16"}
         Type of the tables, also when new rows are folded in.
+    peak_memory_ : float
+        With `StoredCounts`: MB that the process held at most, beyond what it held before the fit;
+        NaN where the system does not tell.
     n_features_in_, feature_names_in_
 
     Examples
@@ -133,8 +136,6 @@ class AspectModel(GrowingEstimator):
     >>> model.transform(X).round(1)[[0, -1]].max(axis=1)
     array([1., 1.])
     """
-
-    _streams = True
 
     def __init__(
         self,

@@ -31,6 +31,7 @@ from isotherm.data.stored import StoredCounts
 from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.estimators import checks
 from isotherm.estimators.annealed import Annealed
+from isotherm.estimators.warming import loaded
 from isotherm.kernels.dense import one_blas_thread
 from isotherm.models.base import DEAD, CountModel, distinct_components
 
@@ -59,7 +60,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
     """Base of the estimators for counts; not for direct use."""
 
     # Whether everything goes through `_data`: then rows may come from the disk, block by block.
-    _streams = False
+    _streams = True
     _one_process: str | None = None
 
     def _fit(self, X: Any, sample_weight: Any) -> None:
@@ -73,6 +74,12 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         model = self._model(counts.n_rows, total)
         plan = self._plan(model, counts, weight, int(rng.integers(2**31)))
         self._set_fitted(plan, *self._carried_out(plan, model, rng))
+
+    def _load_libraries(self, counts: StoredCounts) -> None:
+        self._check_parameters()
+        self._check_streams(counts)
+        small = counts.nnz * self._n_expected < SMALL_WORK
+        loaded(self, "float64" if small and self.precision == "auto" else "float32")
 
     def _choose_precision(self, counts: Counts) -> None:
         small = counts.nnz * self._n_expected < SMALL_WORK
@@ -263,7 +270,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         if not self._streams:
             raise IsothermError(
                 f"X is {X!r}, and {type(self).__name__} needs counts in memory; pass X.load(), or "
-                "use AspectModel or OneSidedClustering"
+                "use a model whose rows are not linked, such as AspectModel"
             )
 
     def _check_names(self, X: Counts | StoredCounts, reset: bool) -> None:

@@ -99,8 +99,6 @@ class OneSidedClustering(GrowingEstimator):
     True
     """
 
-    _streams = True
-
     def __init__(
         self,
         n_components: int | str = 8,

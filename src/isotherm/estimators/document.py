@@ -6,9 +6,11 @@ import dataclasses
 import logging
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,8 +24,9 @@ from isotherm.anneal.stepwise import Stepwise
 from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
-from isotherm.data.local import Local
+from isotherm.data.placing import changed
 from isotherm.data.split import hold_out_rows
+from isotherm.data.stored import StoredCounts
 from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.estimators import checks
 from isotherm.estimators.base import Plan
@@ -159,8 +162,9 @@ class DocumentMixture(GrowingEstimator):
     def score_rows(self, X: Any) -> float:
         """Log density per token of whole unseen rows, by `density`; higher is better."""
         check_is_fitted(self)
-        counts = without_columns(self._counts(X, reset=False), self.unigram_ == 0)
-        held = HeldoutRows(Local.place(counts, self._kernels()), density=self.density)
+        known = partial(without_columns, unknown=self.unigram_ == 0)
+        counts = changed(self._counts(X, reset=False), known)
+        held = HeldoutRows(self._placed(counts), density=self.density)
         return held.log_density(self.model_, self.params_, self.temperature_)
 
     def _check_parameters(self) -> None:
@@ -228,15 +232,23 @@ class DocumentMixture(GrowingEstimator):
     def _start(self) -> Start:
         return Noisy(0.1)
 
-    def _plan(self, model: CountModel, counts: Counts, weight: Array | None, seed: int) -> Plan:
+    def _plan(self, model: CountModel, counts: Any, weight: Array | None, seed: int) -> Plan:
         """Rows held out whole steer the stop (Choi's total perplexity), once or fold by fold."""
         schedule = self._cooling()
         full = self._data(counts, weight)
         plan = Plan(full, full, None, schedule)
         if self.cv is not None:
+            if isinstance(counts, StoredCounts):
+                raise IsothermError(
+                    f"cv={self.cv!r} with counts on the disk; folds need them in memory: pass "
+                    "X.load(), or use validation_fraction"
+                )
             return plan._replace(schedule=self._cross_validated(model, plan, counts, weight, seed))
-        kept, held = hold_out_rows(counts, self.validation_fraction, seed)
-        fold = self._fold(counts, weight, kept, held)
+        if isinstance(counts, StoredCounts):
+            fold = self._streamed_fold(counts, weight, seed)
+        else:
+            kept, held = hold_out_rows(counts, self.validation_fraction, seed)
+            fold = self._fold(counts, weight, kept, held)
         if fold is None and self.validation_fraction:
             self._warn_of_nothing_held_out()
         return plan if fold is None else plan._replace(data=fold.data, heldout=fold.heldout)
@@ -280,12 +292,41 @@ class DocumentMixture(GrowingEstimator):
         weights = [None if weight is None else weight[rows] for rows in (kept, held)]
         data = self._data(train, weights[0])
         unseen = self._data(test, weights[1], new=True)
+        return self._scored(data, unseen)
+
+    def _streamed_fold(self, counts: Any, weight: Array | None, seed: int) -> Fold | None:
+        """The same of rows on the disk: those of the other part are there, empty and weightless."""
+        fraction = self.validation_fraction
+        held = np.concatenate([_held(rows, fraction, seed) for rows in counts.pieces()])
+        own = np.ones(len(held)) if weight is None else weight
+        train = counts.changed(partial(_part, fraction=fraction, seed=seed, held=False))
+        test = counts.changed(partial(_part, fraction=fraction, seed=seed, held=True))
+        data = self._data(train, own * ~held)
+        unknown = data.summary.column_totals == 0
+        test = test.changed(partial(without_columns, unknown=unknown))
+        return self._scored(data, self._data(test, own * held, new=True))
+
+    def _scored(self, data: Any, unseen: Any) -> Fold | None:
         if not (data.summary.total > 0 and unseen.summary.total > 0):
             return None
         heldout = HeldoutRows(
             unseen, self.train_weight, self.test_weight, self.density, self.per_token
         )
         return Fold(data, heldout)
+
+
+def _held(rows: Counts, fraction: float, seed: int) -> Array:
+    """Whether each row is held out, (I,)."""
+    out = np.zeros(rows.n_rows, bool)
+    out[hold_out_rows(rows, fraction, seed)[1]] = True
+    return out
+
+
+def _part(rows: Counts, fraction: float, seed: int, held: bool) -> Counts:
+    """The rows that are held out, or the others; the rest of them are empty."""
+    mine = _held(rows, fraction, seed) == held
+    matrix = sparse.csr_array(sparse.diags_array(mine.astype(rows.matrix.dtype)) @ rows.matrix)
+    return as_counts(matrix, rows.row_ids, rows.column_names, allow_empty=True)
 
 
 def without_columns(counts: Counts, unknown: Array) -> Counts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,11 @@ from isotherm.anneal.start import Noisy, Start, state_of
 from isotherm.anneal.trace import Fit, Outcome
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
-from isotherm.data.split import as_generator, hold_out_tokens
+from isotherm.data.placing import changed, hold_out
+from isotherm.data.split import as_generator
 from isotherm.errors import IsothermError
 from isotherm.estimators import checks
-from isotherm.estimators.base import SMALL_WORK, CountEstimator, Plan
+from isotherm.estimators.base import CountEstimator, Plan
 from isotherm.estimators.columns import column_number
 from isotherm.estimators.hierarchy_starts import Clusters, grown, in_two, put_on
 from isotherm.models.hierarchy import WEIGHTS, Hierarchy
@@ -158,7 +159,7 @@ class HierarchicalClustering(CountEstimator):
     def transform(self, X: Any) -> Array:
         """Posterior of the leaves for each row, (I, K), at the temperature of the fit."""
         check_is_fitted(self)
-        data = Local.place(self._counts(X, reset=False), self._kernels())
+        data = self._placed(self._counts(X, reset=False))
         rows = fold_in(self.model_, self.params_, data, self.temperature_)
         return np.asarray(data.gather(rows).posterior, np.float64)
 
@@ -280,8 +281,7 @@ class HierarchicalClustering(CountEstimator):
         counts = self._counts(X, reset=True)
         weight = checks.row_weights(sample_weight, counts.row_totals)
         rng = as_generator(self.random_state)
-        auto = "float64" if counts.nnz * self._n_expected < SMALL_WORK else "float32"
-        self.precision_ = auto if self.precision == "auto" else self.precision
+        self._choose_precision(counts)
         seed = int(rng.integers(2**31))
         plan = self._plan(Hierarchy((-1,), (0,)), counts, weight, seed)
         clusters = self._clusters(plan, rng)
@@ -378,13 +378,13 @@ class HierarchicalClustering(CountEstimator):
 
     def _twice(self, plan: Plan, counts: Counts, seed: int) -> Plan:
         """The plan with some tokens of every row in further columns, for the weights alone."""
-        fraction = self.weights_fraction
-        full = plan.full.beside(in_two(counts, fraction, seed + 1))
+        divide = partial(in_two, fraction=self.weights_fraction, seed=seed + 1)
+        full = plan.full.beside(changed(counts, divide))
         if plan.data is plan.full:
             return plan._replace(data=full, full=full)
-        kept, _ = hold_out_tokens(counts, self.validation_fraction, seed)
+        kept, _ = hold_out(counts, self.validation_fraction, seed)
         data: Any = plan.data
-        return plan._replace(data=data.beside(in_two(kept, fraction, seed + 1)), full=full)
+        return plan._replace(data=data.beside(changed(kept, divide)), full=full)
 
     def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
         super()._set_fitted(plan, fit, cooled)

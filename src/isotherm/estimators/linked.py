@@ -39,6 +39,7 @@ class LinkedEstimator(CountEstimator):
     record_critical = False
     # Whether a fit goes on at the temperature at which held-out tokens stopped its start.
     keeps_temperature = False
+    _streams = False
     _one_process = "rows are linked and so are one block"
 
     # Rows tied to each other have no weights of their own, so there is no `sample_weight`.

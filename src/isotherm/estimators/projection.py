@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +16,8 @@ from isotherm.anneal.schedule import Exponential, Schedule
 from isotherm.anneal.trace import Fit, Outcome
 from isotherm.data.base import Array, Block, Expected
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
+from isotherm.data.placing import changed
+from isotherm.data.stored import StoredCounts
 from isotherm.errors import IsothermError, warn
 from isotherm.estimators import checks
 from isotherm.estimators.base import CountEstimator, Plan
@@ -28,6 +30,10 @@ from isotherm.models.base import CountModel
 # A table of rows by clusters is kept: more clusters than this are refused.
 MOST_CLUSTERS = 5000
 AUTO = "auto"
+
+
+class _Shares(NamedTuple):
+    shares: Array
 
 
 class ProjectionEstimator(CountEstimator):
@@ -62,7 +68,8 @@ class ProjectionEstimator(CountEstimator):
         """
         data, rows = self._folded(X)
         parts, _, _ = data.sweep(_project, rows, self.model_, self.params_)
-        return np.asarray(np.concatenate(parts))
+        shares: Array = np.asarray(data.gather(parts).shares)
+        return shares
 
     def perplexity(
         self,
@@ -93,7 +100,12 @@ class ProjectionEstimator(CountEstimator):
         if definition == "completion" or X_heldout is not None:
             checks.one_of("definition (with X_heldout)", definition, (AUTO, "completion"))
             return super().perplexity(X, X_heldout, smoothing=smoothing)
-        counts = self._counts(X, reset=False)
+        counts: Any = self._counts(X, reset=False)
+        if isinstance(counts, StoredCounts):
+            raise IsothermError(
+                f"X is {X!r}, and densities of whole rows need counts in memory; pass X.load(), or "
+                "definition='completion'"
+            )
         if not counts.total:
             return float("nan")
         filled = counts.take_rows(np.flatnonzero(counts.row_totals > 0))
@@ -188,12 +200,13 @@ class ProjectionEstimator(CountEstimator):
         self.cluster_centers_ = np.ascontiguousarray(model.centres(params), np.float64)
         self.n_live_ = model.sizes(params)[0]
 
-    def _folded(self, X: Any) -> tuple[Local, Any]:
+    def _folded(self, X: Any) -> tuple[Any, Any]:
         """Data and row states of new rows."""
         check_is_fitted(self)
         # What no topic has says nothing of a row.
-        known = without_columns(self._counts(X, reset=False), self.components_.sum(axis=0) == 0)
-        data = Local.place(known, self._kernels())
+        missing = self.components_.sum(axis=0) == 0
+        known = changed(self._counts(X, reset=False), partial(without_columns, unknown=missing))
+        data = self._placed(known)
         return data, fold_in(self.model_, self.params_, data, self.temperature_)
 
 
@@ -212,4 +225,4 @@ def _end(fit: Fit) -> tuple[float, float]:
 
 
 def _project(k: Kernels, block: Block, rows: Any, model: Any, params: Any) -> Expected:
-    return Expected(model.projected(params, rows, block, k), (), 0.0)
+    return Expected(_Shares(model.projected(params, rows, block, k)), (), 0.0)
