@@ -164,12 +164,10 @@ def judge(slopes: list[dict[str, Any]], ends: list[dict[str, Any]]) -> list[comm
     """No growth faster than linear, and no more memory than the others."""
     mine = slopes[0]
     targets = [
-        common.Target(f"exponent of seconds in {d}", mine[f"s, {d}"], high=1.1)
+        common.Target(f"exponent of {what} in {d}", mine[f"{unit}, {d}"], high=1.1)
+        for unit, what in (("s", "seconds"), ("MB", "net memory"))
         for d in ("nnz", "K", "V")
-    ]
-    targets += [
-        common.Target(f"exponent of net memory in {d}", mine[f"MB, {d}"], high=1.1)
-        for d in ("nnz", "K", "V")
+        if mine[f"{unit}, {d}"] is not None
     ]
     for direction in dict.fromkeys(row["largest"] for row in ends):
         own = [row for row in ends if row["largest"] == direction]

@@ -57,8 +57,10 @@ def kernel_against_nmf(rows: int = 4_000, columns: int = 10_000, K: int = 32) ->
 
 def quality_against_tomotopy(sweeps: int = GIBBS_SWEEPS) -> float:
     """CPU seconds of tomotopy's LDA over those of a fit that predicts as well; 0 if it does not."""
-    import tomotopy
-
+    try:
+        import tomotopy
+    except ImportError as missing:
+        raise SystemExit("this guard needs tomotopy, from the extra 'bench'") from missing
     given = completion.parts(common.counts("ap"), common.SEED)
     AspectModel(2, max_iter=2, random_state=0).fit(given.train)  # compiles
     model = AspectModel(TOPICS, random_state=common.SEED)

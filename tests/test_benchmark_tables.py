@@ -66,6 +66,13 @@ def test_growth_beyond_linear_and_more_memory_are_misses(growth: ModuleType) -> 
     assert not judged["largest nnz: CPU, fastest other / ours"].met
 
 
+def test_memory_that_was_not_measured_is_not_judged(growth: ModuleType) -> None:
+    rows = [row | {"net MB": None} for row in grown(growth, growth.OURS, 1.0)]
+    slopes = growth.exponents(rows, growth.DIRECTIONS)
+    names = [t.name for t in growth.judge(slopes, growth.largest(rows, growth.DIRECTIONS))]
+    assert names == [f"exponent of seconds in {d}" for d in growth.DIRECTIONS]
+
+
 def test_topics_that_hold_most_of_the_tokens(numbers: ModuleType) -> None:
     assert numbers.most([0.5, 0.45, 0.03, 0.02]) == 2
     assert numbers.most([0.02, 0.5, 0.03, 0.45]) == 2
