@@ -16,7 +16,7 @@ LAYERS = (
     ("data",),
     ("kernels",),
     (
-        *("data.local", "data.remote", "data.streamed", "data.placing"),
+        *("data.local", "data._shares", "data.remote", "data.streamed", "data.placing"),
         *("graph", "_graph_parts"),
     ),
     ("models",),

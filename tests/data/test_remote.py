@@ -1,5 +1,6 @@
 """Counts on workers: the results of one process, for any number of blocks and workers."""
 
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -130,3 +131,26 @@ def test_what_lost_clients_left_is_forgotten(counts: Counts, client: Any) -> Non
     assert kept("Client-gone/a") == 0
     Remote.place(counts, Cpu("float64"), client, n_blocks=2)
     assert kept(own.name) == 4
+
+
+def test_workers_have_backends_of_their_own(
+    counts: Counts, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    inside = AspectModel(3, **SETTINGS).fit(counts)
+    outside = AspectModel(3, **SETTINGS, device="torch")
+    # As a client without a GPU, where torch is not even installed.
+    monkeypatch.setitem(sys.modules, "isotherm.kernels.torch_kernels", None)
+    outside.fit(counts, client=client)
+    assert outside.free_energy_ == pytest.approx(inside.free_energy_, rel=1e-9)
+    np.testing.assert_allclose(outside.row_weights_, inside.row_weights_, atol=1e-8)
+    with pytest.raises(IsothermError, match="needs torch"):
+        outside.transform(counts)
+
+
+def test_a_device_that_workers_have_not_is_told(counts: Counts, client: Any) -> None:
+    pytest.importorskip("torch")
+    with pytest.raises(IsothermError, match="torch finds no such GPU"):
+        AspectModel(3, **SETTINGS, device="cuda:99").fit(counts, client=client)
+    with pytest.raises(IsothermError, match="it must be 'cpu', 'cuda'"):
+        AspectModel(3, **SETTINGS, device="abacus").fit(counts, client=client)

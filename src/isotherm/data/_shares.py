@@ -17,6 +17,7 @@ import numpy as np
 from isotherm import nested
 from isotherm.data.base import Array, Task, blocks_of
 from isotherm.data.counts import Counts
+from isotherm.kernels.devices import Elsewhere
 
 # Node of the tree (level, number) -> statistics and energy of all blocks below it.
 Nodes = dict[tuple[int, int], tuple[Any, float]]
@@ -32,7 +33,7 @@ _KEPT: dict[tuple[str, int], Any] = {}
 
 def load(name: str, sources: dict[int, Callable[[], tuple[Any, Any]]], kernels: Any) -> Any:
     """Column totals and weight of some blocks, by number, once the blocks are here."""
-    told = {}
+    told, kernels = {}, _own(kernels)
     for number, source in sources.items():
         counts, weight = source()
         block = kernels.prepare(blocks_of(counts, np.array([0, counts.n_rows]), weight)[0])
@@ -58,6 +59,7 @@ def work(
     """
     forget(dead)
     task, shared = parts
+    kernels = _own(kernels)
     if getattr(kernels, "n_threads", 0) is None:
         kernels = dataclasses.replace(kernels, n_threads=n_threads)
     nodes: Nodes = {}
@@ -70,6 +72,11 @@ def work(
         nodes[0, number] = (stats, float(done.energy))
         nodes = joined(nodes, {}, n_blocks)
     return nodes
+
+
+def _own(kernels: Any) -> Any:
+    """The kernels, on a device of this worker where the client may have none."""
+    return kernels.made() if isinstance(kernels, Elsewhere) else kernels
 
 
 def joined(first: Nodes, second: Nodes, n_blocks: int) -> Nodes:

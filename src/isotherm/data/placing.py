@@ -34,6 +34,11 @@ def using(client: Any) -> Iterator[None]:
         _CLIENT.reset(before)
 
 
+def elsewhere() -> bool:
+    """Whether counts that are placed now go to the workers of a cluster."""
+    return _CLIENT.get() is not None
+
+
 def place(
     counts: AnyCounts,
     kernels: Kernels,

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from isotherm.errors import IsothermError
 from isotherm.kernels.cpu import Cpu
@@ -12,7 +15,13 @@ from isotherm.kernels.cpu import Cpu
 TORCH = {"torch": "cpu"}
 
 
-def kernels_on(device: Any, precision: str = "float32", n_threads: int | None = None) -> Any:
+def kernels_on(
+    device: Any,
+    precision: str = "float32",
+    n_threads: int | None = None,
+    *,
+    elsewhere: bool = False,
+) -> Any:
     """Kernels for "cpu", "cuda" (or "cuda:1" and so on), or "torch", torch on the CPU.
 
     Parameters
@@ -22,6 +31,8 @@ def kernels_on(device: Any, precision: str = "float32", n_threads: int | None = 
         "bfloat16" is float32 but for what an E-step gathers, and not for "cpu".
     n_threads : int, optional
         All cores by default.
+    elsewhere : bool
+        Other processes will use them, and this one need not have the device.
     """
     if not isinstance(device, str) or not re.fullmatch(r"cpu|torch|cuda(:\d+)?", device):
         raise IsothermError(
@@ -35,6 +46,8 @@ def kernels_on(device: Any, precision: str = "float32", n_threads: int | None = 
             "precision='bfloat16' with device='cpu'; only a GPU gains by it: use device='cuda', or "
             "precision='float32'"
         )
+    if elsewhere:
+        return Elsewhere(device, precision, n_threads)
     try:
         from isotherm.kernels.torch_kernels import Torch
     except ImportError as missing:
@@ -44,3 +57,27 @@ def kernels_on(device: Any, precision: str = "float32", n_threads: int | None = 
         ) from missing
     kind, gathered = ("float32", precision) if precision == "bfloat16" else (precision, "same")
     return Torch(kind, TORCH.get(device, device), gathered, n_threads=n_threads)
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """Kernels that other processes make for themselves: this one may have no such device.
+
+    Parameters
+    ----------
+    device, precision, n_threads
+        As in `kernels_on`.
+    """
+
+    device: str
+    precision: str = "float32"
+    n_threads: int | None = None
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the tables."""
+        return np.dtype("float32" if self.precision == "bfloat16" else self.precision)
+
+    def made(self) -> Any:
+        """The kernels themselves, on a device of the process that asks."""
+        return kernels_on(self.device, self.precision, self.n_threads)
