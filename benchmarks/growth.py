@@ -11,8 +11,10 @@ over more sizes.
 from __future__ import annotations
 
 import argparse
+import itertools
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,12 +99,17 @@ def shown(rival: Rival) -> str:
     return peers.PEERS[rival.name].shown.split(",")[0]
 
 
-def measure(directions: dict[str, list[Size]], rivals: Sequence[Rival]) -> list[dict[str, Any]]:
-    """One row for each size and program; sizes that several directions share are fitted once."""
-    sizes = list(dict.fromkeys(size for own in directions.values() for size in own))
+def measure(
+    directions: dict[str, list[Size]], rivals: Sequence[Rival]
+) -> Iterator[list[dict[str, Any]]]:
+    """One row for each size and program, small sizes first; all rows so far after every size.
+
+    Sizes that several directions share are fitted once.
+    """
+    sizes = set(itertools.chain(*directions.values()))
     least: dict[str, int] = {}
-    rows = []
-    for size in [TINY, *sizes]:
+    rows: list[dict[str, Any]] = []
+    for size in [TINY, *sorted(sizes, key=math.prod)]:
         matrix = corpus(size)
         found = {OURS: ours(size, matrix)}
         found |= {shown(rival): theirs(rival, size, matrix) for rival in rivals}
@@ -117,7 +124,7 @@ def measure(directions: dict[str, list[Size]], rivals: Sequence[Rival]) -> list[
                 | {"net MB": (peak - least[name]) / 1e6 if peak else None, "note": error}
             )
         print("done:", size, flush=True)
-    return rows
+        yield rows
 
 
 def of(rows: list[dict[str, Any]], name: str, sizes: Sequence[Size]) -> list[dict[str, Any]]:
@@ -149,7 +156,7 @@ def exponents(
 
 
 def largest(rows: list[dict[str, Any]], directions: dict[str, list[Size]]) -> list[dict[str, Any]]:
-    """The last size of every direction."""
+    """The last size of every direction, where it was reached."""
     names = dict.fromkeys(row["program"] for row in rows)
     ends = {name: own[-1] for name, own in directions.items()}
     return [
@@ -191,16 +198,21 @@ def main() -> None:
     common.print_machine(info)
     directions = QUICK if quick else DIRECTIONS
     common.developed(corpus(TINY), 2, Cpu(n_threads=1), sweeps=2).sweep(1.0)  # compiles
-    rows = measure(directions, RIVALS)
-    common.print_table(rows, "CPU seconds of a sweep on one thread, and peak memory")
-    slopes, ends = exponents(rows, directions), largest(rows, directions)
-    common.print_table(slopes, "Exponents")
-    judged = common.print_targets(judge(slopes, ends))
     keys = ("largest", "program", "nnz", "K", "V", "CPU s", "peak MB", "libraries MB", "net MB")
-    common.write_results(
-        "growth-quick" if quick else "growth", info, rows=rows, exponents=slopes,
-        largest=[{key: row[key] for key in keys} for row in ends], targets=judged,
-    )  # fmt: skip
+    for rows in measure(directions, RIVALS):
+        if not rows:
+            continue
+        slopes, ends = exponents(rows, directions), largest(rows, directions)
+        targets = judge(slopes, ends)
+        # After every size, so that a run that is cut short leaves something.
+        common.write_results(
+            "growth-quick" if quick else "growth", info, rows=rows, exponents=slopes,
+            largest=[{key: row[key] for key in keys} for row in ends],
+            targets=[target.row() for target in targets],
+        )  # fmt: skip
+    common.print_table(rows, "CPU seconds of a sweep on one thread, and peak memory")
+    common.print_table(slopes, "Exponents")
+    common.print_targets(targets)
 
 
 if __name__ == "__main__":
