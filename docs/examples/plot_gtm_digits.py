@@ -27,18 +27,20 @@ map_plots.magnification(model, places, labels=[str(digit) for digit in digits.ta
 # From places of the map back to pictures: every tile is what ``inverse_transform`` says of its
 # place.
 
-side = np.linspace(-1, 1, 12)
+side = np.linspace(-1, 1, 10)
 grid = np.stack(np.meshgrid(side, -side), axis=-1).reshape(-1, 2)
-tiles = model.inverse_transform(grid).reshape(12, 12, 8, 8)
+tiles = np.pad(
+    model.inverse_transform(grid).reshape(10, 10, 8, 8), ((0, 0), (0, 0), (1, 1), (1, 1))
+)
 figure = plt.figure(figsize=(5, 5), layout="constrained")
 axis = figure.add_subplot()
-axis.imshow(tiles.transpose(0, 2, 1, 3).reshape(96, 96), cmap="gray_r", vmin=0, vmax=16)
+axis.imshow(tiles.transpose(0, 2, 1, 3).reshape(100, 100), cmap="gray_r", vmin=0, vmax=16)
 axis.set_axis_off()
 figure
 
 # %%
-# How it was annealed: the sheet opens at the first critical temperature, and more of its nodes can
-# be told apart as the noise goes down.
+# How it was annealed: the sheet opens at the first critical temperature. One step below it all its
+# nodes can be told apart already, and cooling brings them to where the data are.
 
 plots.annealing_path(model)
 
