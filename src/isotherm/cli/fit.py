@@ -273,9 +273,7 @@ def _computed(options: argparse.Namespace, run: Run) -> dict[str, Any]:
         # What these say is said at the end, in the words of this command.
         warnings.filterwarnings("ignore", message="(fit was )?interrupted")
         with ExitStack() as held:
-            if options.memory is None:
-                # Rows on the disk are not in reach of a checkpoint.
-                held.enter_context(checkpointing(run.checkpoint, every=options.checkpoint_every))
+            held.enter_context(checkpointing(run.checkpoint, every=options.checkpoint_every))
             if known is not None:  # tables without a label have an empty text there
                 model.fit(counts, [None if label == "" else label for label in known])
             elif options.scheduler is not None:

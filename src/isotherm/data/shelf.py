@@ -22,7 +22,17 @@ PAGE = mmap.ALLOCATIONGRANULARITY
 ALIGN = 64
 
 
-class Kept:
+class Shelved:
+    """A value that may be in a file."""
+
+    size: int
+
+    def open(self) -> Any:
+        """The value."""
+        raise NotImplementedError
+
+
+class Kept(Shelved):
     """A value on a shelf; its file is free for another value once nobody holds this any more."""
 
     def __init__(
@@ -32,21 +42,24 @@ class Kept:
         self.shelf, self.header, self.spans, self.path = shelf, header, spans, path
         self.size = sum(length for _, length in spans)
         self.maps: list[weakref.ref[mmap.mmap]] = []
+        # Folders in which the file has another name: it is never written to again.
+        self.links: dict[Path, str] = {}
 
-    def open(self) -> Any:
+    def open(self, ahead: bool = True) -> Any:
         """The value; its arrays are private: what is written to them never gets to the file."""
         with self.path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
         self.maps[:] = [one for one in self.maps if one() is not None]
         self.maps.append(weakref.ref(mapped))
         whole = memoryview(mapped)
-        # Pages that are missing are fetched here, by whoever reads ahead.
-        np.frombuffer(whole, np.uint8)[::PAGE].sum()
+        if ahead:
+            # Pages that are missing are fetched here, by whoever reads ahead.
+            np.frombuffer(whole, np.uint8)[::PAGE].sum()
         buffers = [whole[first : first + length] for first, length in self.spans]
         return pickle.loads(self.header, buffers=buffers)
 
 
-class Held:
+class Held(Shelved):
     """A value that stays in memory, with the manners of one on a shelf."""
 
     def __init__(self, value: Any, size: int) -> None:
@@ -95,7 +108,7 @@ class Shelf:
                 at += -(-part.nbytes // ALIGN) * ALIGN
             file.truncate(max(at, 1))
         kept = Kept(self, header, spans, path)
-        weakref.finalize(kept, _set_free, weakref.ref(self), path, kept.maps)
+        weakref.finalize(kept, _set_free, weakref.ref(self), path, kept.maps, kept.links)
         return kept
 
     def file(self) -> Path:
@@ -120,11 +133,16 @@ def _give_back(shelf: weakref.ref[Shelf], size: int) -> None:
         found.room += size
 
 
-def _set_free(shelf: weakref.ref[Shelf], path: Path, maps: list[weakref.ref[mmap.mmap]]) -> None:
+def _set_free(
+    shelf: weakref.ref[Shelf],
+    path: Path,
+    maps: list[weakref.ref[mmap.mmap]],
+    links: dict[Path, str],
+) -> None:
     found = shelf()
     if found is None:
         return
-    if any(one() is not None for one in maps):
+    if links or any(one() is not None for one in maps):
         # Somebody still looks at its arrays: they stay until then, under no name.
         path.unlink(missing_ok=True)
     else:

@@ -16,7 +16,10 @@ import numpy as np
 from isotherm.anneal import journal
 from isotherm.anneal.journal import Blank, Page, Point
 from isotherm.anneal.trace import Fit, Outcome, State
+from isotherm.data import exported
 from isotherm.data._versions import Version, restored
+from isotherm.data.exported import held_again
+from isotherm.data.shelf import Held, Kept
 from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.io import archive, codec, values
 from isotherm.io.fingerprint import Fingerprints
@@ -102,6 +105,7 @@ def checkpointing(path: str | os.PathLike[str], *, every: float = 60.0) -> Itera
         )
     else:
         file.path.unlink(missing_ok=True)
+        file.rows.remove()
 
 
 class File:
@@ -115,6 +119,8 @@ class File:
         self.unwritten = False
         self.warned = False
         self.fingerprints = Fingerprints()
+        # Rows that are in files stay in files.
+        self.rows = exported.Folder(path.with_name(f"{path.name}.rows"))
         self.next_write = time.monotonic() + every
         if path.exists():
             self._read()
@@ -156,7 +162,7 @@ class File:
         self.unwritten = True
         if first:
             # Refused now rather than when the first checkpoint is due.
-            codec.Writer(_registry()).encode(entry.point, "the state")
+            codec.Writer(_registry(None)).encode(entry.point, "the state")
         if time.monotonic() >= self.next_write:
             self.write()
 
@@ -175,8 +181,9 @@ class File:
         begin = time.monotonic()
         content = {"runs": {str(number): entry for number, entry in self.entries.items()}}
         try:
-            values.write(self.path, KIND, content, _registry())
+            values.write(self.path, KIND, content, _registry(self.rows))
             self.unwritten = False
+            self.rows.keep_named()
         except OSError as error:
             if not self.warned:  # said once; a disk may stay full for hours
                 message = (
@@ -189,7 +196,7 @@ class File:
         self.next_write = end + max(self.every, (end - begin) / SHARE)
 
     def _read(self) -> None:
-        content = values.read(self.path, _registry(), KIND)
+        content = values.read(self.path, _registry(self.rows), KIND)
         try:
             self.entries = {int(number): entry for number, entry in content["runs"].items()}
             if not all(isinstance(entry, Entry) for entry in self.entries.values()):
@@ -243,8 +250,8 @@ class _Page:
             self.file.put(self.number, entry)
 
 
-def _registry() -> codec.Registry:
-    """Types of the library, and those that checkpoints alone hold."""
+def _registry(rows: exported.Folder | None) -> codec.Registry:
+    """Types of the library, and those that checkpoints alone hold; None writes no rows."""
     registry = codec.Registry()
     for name, entry in known().by_name.items():
         registry.add(name, entry)
@@ -253,4 +260,13 @@ def _registry() -> codec.Registry:
         registry.add(kind.__name__, codec.plain(kind))
     # Rows that are on the workers of a cluster come home to be written, and go back when needed.
     registry.add("RowsOnWorkers", codec.Entry(Version, Version.fields, restored))
+    for shelved in (Kept, exported.Found):
+        fields = rows.fields if rows else _nothing
+        build = rows.restored if rows else held_again
+        registry.add(f"{shelved.__name__}Rows", codec.Entry(shelved, fields, build))
+    registry.add("HeldRows", codec.Entry(Held, exported.held_fields, held_again))
     return registry
+
+
+def _nothing(value: Any) -> dict[str, Any]:
+    return {}

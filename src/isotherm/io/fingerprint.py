@@ -13,6 +13,7 @@ import numpy as np
 
 from isotherm.anneal.trace import State
 from isotherm.data.base import Array, Data, Expected
+from isotherm.data.shelf import Shelved
 from isotherm.io.archive import library
 
 
@@ -81,6 +82,8 @@ def digest(value: Any) -> str:
 
 def _parts(value: Any) -> Iterator[Any]:
     """What a value is made of, in bytes; each with its type, so that nothing runs together."""
+    if isinstance(value, Shelved):  # wherever it is, what matters is what it holds
+        value = value.open()
     if hasattr(value, "on_device"):
         value = np.asarray(value)
     yield f"<{type(value).__name__}>".encode()
