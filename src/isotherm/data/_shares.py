@@ -65,7 +65,7 @@ def work(
     nodes: Nodes = {}
     for number in numbers:
         done = task(kernels, _get(name, number), _state(rows, number), *shared)
-        _KEPT[made, number] = nested.on_host(done.rows)
+        _KEPT[made, number] = done.rows
         stats = nested.on_host(done.stats)
         if n_blocks > 1:
             stats = nested.apply(lambda sums: np.asarray(sums, np.float64), stats)
@@ -101,8 +101,8 @@ def joined(first: Nodes, second: Nodes, n_blocks: int) -> Nodes:
 
 
 def fetch(name: str, numbers: Iterable[int]) -> dict[int, Any]:
-    """Row states of some blocks."""
-    return {number: _get(name, number) for number in numbers}
+    """Row states of some blocks; those of a GPU leave it here and not before."""
+    return {number: nested.on_host(_get(name, number)) for number in numbers}
 
 
 def keep(name: str, states: dict[int, Any]) -> None:

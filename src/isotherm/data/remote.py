@@ -29,8 +29,9 @@ from isotherm.kernels.cpu import Cpu
 
 log = logging.getLogger("isotherm")
 
-# Non-zeros to a block, and blocks at least: so many workers can share the work evenly.
-NONZEROS, LEAST = 4_000_000, 8
+# Non-zeros to a block, or so many to a column where that is more: sums over columns are to cost
+# little. Blocks at least: so many workers can share the work evenly.
+NONZEROS, PER_COLUMN, LEAST = 4_000_000, 100, 8
 # Sweeps after which row states are copied to a neighbour.
 COPIED_EVERY = 8
 # Seconds between looks at who is alive, and for one to come; how often a sweep is begun again.
@@ -293,7 +294,8 @@ class Remote:
                 "'isotherm[cluster]'), such as Client('tcp://...') or LocalCluster().get_client()"
             )
         if n_blocks is None:
-            n_blocks = max(LEAST, -(-counts.nnz // NONZEROS), len(client.nthreads()))
+            size = max(NONZEROS, PER_COLUMN * counts.n_columns)
+            n_blocks = max(LEAST, -(-counts.nnz // size), len(client.nthreads()))
         indptr = counts.indptr if isinstance(counts, StoredCounts) else counts.matrix.indptr
         marks = np.linspace(0, int(indptr[-1]), n_blocks + 1)[1:-1]
         inner = np.searchsorted(indptr, marks)
