@@ -3,7 +3,8 @@
 Every model is fitted to the same 80 % of the documents with the same number of topics, with its
 usual settings, on one thread. Perplexity: completion of unseen documents (`_completion.py`), from
 the topics alone. NPMI and diversity: of the ten most probable words of each topic, the first by the
-training documents. Stability: mean cosine of matched topics over all pairs of seeds. NMI: the
+training documents. Stability: mean cosine of matched topics over all pairs of seeds; for some also
+over different nine tenths of the documents, which says what a fixed start cannot. NMI: the
 largest topic of each training document, by the model's own weights, against the labels.
 
 Fits are kept in results/fits: a run that is interrupted goes on, and a fit is made again only if
@@ -41,6 +42,17 @@ N_WORDS = 10
 # Stabilities this close are the same to every eye.
 TIE = 0.005
 
+# Ways to make every seed give the same topics.
+TRIED = {
+    "the default: every seed holds out other tokens": {},
+    "every seed holds out the same tokens": {"way": "same tokens"},
+    "other tokens, begun along the spectrum of all": {"way": "start from all"},
+    "other tokens, then cooled once more on all": {"way": "cool again"},
+}
+# Those that are the same, or nearly, for every seed, and one that is not: how alike are topics if
+# a tenth of the documents is another?
+SAMPLED = (OURS, "sklearn-nmf-kl", "sklearn-lsi", "sklearn-lda")
+
 Row = dict[str, Any]
 
 
@@ -60,11 +72,16 @@ class Bench:
         texts = self.given.texts
         self.texts = None if texts is None else [texts[i] for i in rows]
 
-    def fitted(self, model: str, seed: int) -> Row:
-        """Row of one fit, from the file of an earlier run where nothing has changed."""
-        path = FITS / f"{self.name}-{model}-{seed}-{key(self.name, self.k, model, seed)}.npz"
+    def fitted(self, model: str, seed: int, *, sample: int | None = None, **settings: Any) -> Row:
+        """Row of one fit, from the file of an earlier run where nothing has changed.
+
+        `sample` leaves out a tenth of the training documents, another for each number.
+        """
+        part = {} if sample is None else {"sample": sample}
+        digest = key(self.name, self.k, model, seed, settings | part)
+        path = FITS / f"{self.name}-{model}-{seed}-{digest}.npz"
         if not path.exists():
-            row, table = self._fit(model, seed)
+            row, table = self._fit(model, seed, sample, settings)
             if row["error"]:
                 return row
             FITS.mkdir(parents=True, exist_ok=True)
@@ -74,9 +91,15 @@ class Bench:
         with np.load(path, allow_pickle=False) as found:
             return json.loads(str(found["row"])) | {"file": str(path)}
 
-    def _fit(self, model: str, seed: int) -> tuple[Row, Any]:
-        train = self.parts.train
-        found = peers.fit(model, train.matrix, self.k, seed, texts=self.texts)
+    def _fit(
+        self, model: str, seed: int, sample: int | None, settings: dict[str, Any]
+    ) -> tuple[Row, Any]:
+        train, rows = self.parts.train, np.arange(self.parts.train.n_rows)
+        if sample is not None:
+            rng = np.random.default_rng(sample)
+            rows = np.sort(rng.permutation(rows)[: int(0.9 * len(rows))])
+        texts = None if self.texts is None else [self.texts[i] for i in rows]
+        found = peers.fit(model, train.matrix[rows], self.k, seed, texts=texts, **settings)
         row: Row = {"corpus": self.name, "model": model, "seed": seed, "error": found.error}
         if found.error:
             return row, None
@@ -89,11 +112,11 @@ class Bench:
         row["diversity"] = diversity(shown, N_WORDS)
         row["NMI"] = None
         if self.labels is not None:
-            row["NMI"] = nmi(self.labels, found.documents.argmax(axis=1))
+            row["NMI"] = nmi(self.labels[rows], found.documents.argmax(axis=1))
         return row, shown
 
 
-def key(corpus: str, k: int, model: str, seed: int) -> str:
+def key(corpus: str, k: int, model: str, seed: int, settings: dict[str, Any]) -> str:
     """Digest of all that a fit and its figures depend on."""
     peer, digest = peers.PEERS[model], hashlib.sha256()
     files = [Path(completion.__file__), peers.ADAPTERS / peer.adapter]
@@ -101,7 +124,7 @@ def key(corpus: str, k: int, model: str, seed: int) -> str:
         files += sorted((common.ROOT / "src" / "isotherm").rglob("*.py"))
     for path in files:
         digest.update(path.read_bytes())
-    asked = [corpus, k, model, seed, SPLIT, peer.settings, peers.version(model)]
+    asked = [corpus, k, model, seed, SPLIT, peer.settings | settings, peers.version(model)]
     digest.update(json.dumps(asked, sort_keys=True).encode())
     return digest.hexdigest()[:12]
 
@@ -204,33 +227,75 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--slow", type=float, default=15.0, help="CPU s that cut seeds to three")
     parser.add_argument("--jobs", type=int, default=2, help="fits at the same time")
+    parser.add_argument("--samples", action=argparse.BooleanOptionalAction, default=True)
     options = parser.parse_args()
     info = common.machine()
     common.print_machine(info)
     benches = [Bench(name) for name in options.corpora]
-    table: list[Row] = []
+    settings = [
+        {"model": peer.shown, "version": peers.version(name), **_flat(peer.settings)}
+        for name, peer in peers.PEERS.items()
+        if name in options.models
+    ]
+    ways = tried(benches, options.jobs) if OURS in options.models else []
+    common.print_table(ways, "What was tried to make every seed give the same topics")
+    rows: list[Row] = []
     for rows in rounds(benches, options.models, options.seeds, options.slow, options.jobs):
-        table = summary(rows, stabilities(rows))
-        kept = [{k: v for k, v in row.items() if k != "file"} for row in rows]
-        targets = judge(table)
-        common.write_results(
-            "quality", info, rows=kept, summary=table, tried=tried(),
-            settings=[{"model": p.shown, "version": peers.version(n), **_flat(p.settings)}
-                      for n, p in peers.PEERS.items() if n in options.models],
-            targets=[target.row() for target in targets],
-        )  # fmt: skip
+        write(info, rows, tried=ways, samples=[], settings=settings)
+    if options.samples:
+        samples = sampled(benches, options.models, options.jobs)
+        common.print_table(samples, "Nine tenths of the documents, another tenth left out")
+        write(info, rows, tried=ways, samples=samples, settings=settings)
+    table = summary(rows, stabilities(rows))
     common.print_table(table, "Means over seeds")
     common.print_targets(judge(table))
+
+
+def write(info: Row, rows: Sequence[Row], **parts: Any) -> None:
+    """Write the file of results as far as they go."""
+    table = summary(rows, stabilities(rows))
+    kept = [{k: v for k, v in row.items() if k != "file"} for row in rows]
+    judged = [target.row() for target in judge(table)]
+    common.write_results("quality", info, summary=table, rows=kept, targets=judged, **parts)
 
 
 def _flat(settings: dict[str, Any]) -> Row:
     return {"settings": ", ".join(f"{k} {v}" for k, v in settings.items()) or "defaults"}
 
 
-def tried() -> list[Row]:
-    """What was tried where ours is not ahead; measured by hand once, and kept beside."""
-    path = common.RESULTS / "tried.json"
-    return json.loads(path.read_text())["tried"] if path.exists() else []
+def tried(benches: Sequence[Bench], jobs: int) -> list[Row]:
+    """What was tried to make fits alike, over three seeds of every corpus."""
+    lines = []
+    for bench in benches:
+        for way, settings in TRIED.items():
+            calls = [{"seed": seed, **settings} for seed in range(FEW_SEEDS)]
+            lines.append({"corpus": bench.name, "way": way} | _alike(bench, OURS, calls, jobs))
+    return lines
+
+
+def sampled(benches: Sequence[Bench], models: Sequence[str], jobs: int) -> list[Row]:
+    """How alike topics of different nine tenths of the training documents are."""
+    calls = [{"seed": 0, "sample": sample} for sample in range(FEW_SEEDS)]
+    return [
+        {"corpus": bench.name, "model": peers.PEERS[model].shown}
+        | _alike(bench, model, calls, jobs)
+        for bench in benches
+        for model in SAMPLED
+        if model in models
+    ]
+
+
+def _alike(bench: Bench, model: str, calls: Sequence[dict[str, Any]], jobs: int) -> Row:
+    """Stability, perplexity and CPU seconds over some fits of a model."""
+    with ThreadPoolExecutor(jobs) as pool:
+        rows = list(pool.map(lambda call: bench.fitted(model, **call), calls))
+    if any(row["error"] for row in rows):
+        return {"fits": 0, "perplexity": None, "cpu s": None, "stability": None}
+    line: Row = {"fits": len(rows)}
+    for name in ("perplexity", "cpu s"):
+        values = [row[name] for row in rows if row[name] is not None]
+        line[name] = float(np.mean(values)) if values else None
+    return line | {"stability": stabilities(rows)[bench.name, model]}
 
 
 if __name__ == "__main__":

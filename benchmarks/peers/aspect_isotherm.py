@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from _adapter import Job, job
 
-from isotherm import AspectModel, Counts
+from isotherm import AspectModel, Counts, Exponential, Spectral
+from isotherm.anneal.start import state_of
 from isotherm.models.aspect import Aspect
 
 # A fit has some eighty sweeps.
@@ -28,6 +29,35 @@ def watch(given: Job) -> None:
     Aspect.maximize = watched
 
 
+class SameTokens(AspectModel):
+    """Holds out the same tokens for every seed."""
+
+    def _plan(self, model: Any, counts: Any, weight: Any, seed: int) -> Any:
+        return super()._plan(model, counts, weight, 0)
+
+
+class FromAll(AspectModel):
+    """Begins along the spectrum of all counts, not of those that are not held out."""
+
+    def _cooled(self, annealer: Any, plan: Any, model: Any, rng: Any) -> Any:
+        begin = Spectral().state(model, plan.full, rng)
+        state = state_of(model, plan.data, begin.params)
+        return annealer.run(model, plan.data, rng, heldout=plan.heldout, state=state)
+
+
+def fitted(given: Job, counts: Counts) -> AspectModel:
+    """The fit, by default or in one of the ways that were tried to make seeds give the same."""
+    settings: dict[str, Any] = {"n_jobs": given.threads, "verbose": False, **given.settings}
+    way = settings.pop("way", "")
+    kind = {"same tokens": SameTokens, "start from all": FromAll}.get(way, AspectModel)
+    model = kind(given.k, random_state=given.seed, **settings).fit(counts)
+    if way == "cool again":
+        again = Exponential(rate=0.95, end=model.temperature_, margin=0.8)
+        settings |= {"schedule": again, "validation_fraction": 0.0}
+        model = AspectModel(given.k, random_state=given.seed, **settings).fit(counts)
+    return model
+
+
 def main(given: Job) -> None:
     counts = Counts(given.counts)
     # Compiled before the clock starts, for either precision that the size may choose.
@@ -36,9 +66,8 @@ def main(given: Job) -> None:
         AspectModel(8, precision=precision, random_state=0, n_jobs=given.threads).fit(few)
     if given.snapshots:
         watch(given)
-    settings: dict[str, Any] = {"n_jobs": given.threads, "verbose": False, **given.settings}
     with given.timed():
-        model = AspectModel(given.k, random_state=given.seed, **settings).fit(counts)
+        model = fitted(given, counts)
     given.finish(model.components_, model.weights_, model.row_weights_)
 
 
