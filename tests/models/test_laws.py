@@ -10,8 +10,9 @@ from scipy import sparse
 from isotherm import nested
 from isotherm.anneal.engine import ADAPTIVE_RELAXATION, Annealer, relax
 from isotherm.anneal.heldout import log_likelihood
-from isotherm.anneal.schedule import Linear
+from isotherm.anneal.schedule import Fixed, Linear
 from isotherm.anneal.start import Noisy, Spectral
+from isotherm.anneal.stepwise import Stepwise
 from isotherm.anneal.trace import State
 from isotherm.data.base import row_bounds
 from isotherm.data.counts import Counts
@@ -95,6 +96,23 @@ def test_the_engine_settles_where_single_sweeps_do(model: Any) -> None:
     _, energies = sweeps(model, DATA, fit.state, 1.5, 200)
     assert fit.trace[-1].converged
     assert fit.trace[-1].free_energy == pytest.approx(energies[-1], rel=1e-5)
+
+
+def test_passes_over_batches_lead_to_valid_states_that_full_sweeps_measure(
+    model: Any, temperatures: list[float]
+) -> None:
+    data = place(COUNTS, bounds=[0, 6, 7, len(COUNTS)])
+    for temperature in temperatures:
+        heard = Energies()
+        stepwise = Stepwise(passes=2)
+        annealer = Annealer(
+            Fixed(temperature), tol=-1.0, max_sweeps=8, stepwise=stepwise, callbacks=(heard,)
+        )
+        fit = annealer.run(model, data, np.random.default_rng(0), state=begin(model, data))
+        assert_valid(model, data, fit.state)
+        assert fit.trace[0].free_energy in heard.values
+        assert sweep(model, data, fit.state, temperature)[1] <= fit.trace[0].free_energy + 1e-9
+        assert fit.trace[0].free_energy < heard.values[0]
 
 
 def assert_valid(model: Any, data: Local, state: State) -> None:
