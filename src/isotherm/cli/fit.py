@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from isotherm.cli.documents import Documents
     from isotherm.data.counts import Counts
 
+# Share of the budget that a fit is given: the rest is for stages and checkpoints.
+FOR_BLOCKS = 0.8
 # What decides the result, besides counting.
 FITTING = ("model", "topics", "max_topics", "clusters", "seed", "labels", "supervise")
 
@@ -268,7 +270,7 @@ def _computed(options: argparse.Namespace, run: Run) -> dict[str, Any]:
     stages = kept.watching(model)
     supervise = run.settings.get("supervise")
     known = None if supervise is None else run.documents.labels(supervise)
-    counts = run.to_fit(options.memory)
+    counts = run.to_fit(None if options.memory is None else FOR_BLOCKS * options.memory)
     with warnings.catch_warnings():
         # What these say is said at the end, in the words of this command.
         warnings.filterwarnings("ignore", message="(fit was )?interrupted")
