@@ -199,10 +199,11 @@ def judge(table: Sequence[Row]) -> list[common.Target]:
     """Ours against the best of all peers, for every corpus."""
     targets = []
     for name in dict.fromkeys(row["corpus"] for row in table):
-        ours, *others = sorted(
-            (row for row in table if row["corpus"] == name),
-            key=lambda row: row["model"] != peers.PEERS[OURS].shown,
-        )
+        own = [row for row in table if row["corpus"] == name]
+        others = [row for row in own if row["model"] != peers.PEERS[OURS].shown]
+        ours = next((row for row in own if row not in others), None)
+        if ours is None:
+            continue
         levels = {row["model"]: row["perplexity"] for row in others if row["perplexity"]}
         if levels and ours["perplexity"]:
             best = min(levels, key=levels.__getitem__)
