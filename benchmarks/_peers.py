@@ -196,7 +196,7 @@ def fit(
         try:
             done = subprocess.run(
                 command, env=_surroundings(peer, threads), capture_output=True, text=True,
-                timeout=timeout,
+                timeout=timeout, cwd=folder,  # where what it leaves behind goes too
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return failed(f"not done after {timeout:g} s")
