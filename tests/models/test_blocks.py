@@ -31,4 +31,6 @@ def test_blocks_do_not_change_the_free_energy(model: Any, counts: Counts) -> Non
         data = place(counts.matrix, SINGLE, bounds=row_bounds(counts, n_blocks))
         assert len(data.blocks) == n_blocks
         _, found = sweeps(model, data, begin(model, data, table), at, 12)
-        np.testing.assert_allclose(found, expected, rtol=1e-10)
+        # Pseudo-counts are added to sums before they are rounded; of few columns that shows.
+        rtol = 2e-7 if getattr(model, "pseudo_count", 0.0) else 1e-10
+        np.testing.assert_allclose(found, expected, rtol=rtol)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -53,6 +53,9 @@ class Block:
     values : (nnz,) float32 or float64, counts
     weight : (I,) float64, how often each row counts
     n_columns : int
+    alone : bool
+        Whether there is no other block: then sums need not wait, in double precision, for those of
+        others.
     """
 
     indptr: Array
@@ -60,6 +63,7 @@ class Block:
     values: Array
     weight: Array
     n_columns: int
+    alone: bool = field(default=False, kw_only=True)
 
     @property
     def n_rows(self) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
 
 from isotherm import nested
-from isotherm.data.base import ALL, Array, RowsHandle, Task, blocks_of, row_bounds
+from isotherm.data.base import ALL, Array, Block, RowsHandle, Task, blocks_of, row_bounds
 from isotherm.data.batches import Batch, Layout, dealt, layout, spans
 from isotherm.data.counts import Counts
 from isotherm.kernels.base import Kernels
@@ -30,6 +31,8 @@ class Local:
 
     def __init__(self, blocks: Sequence[Any], kernels: Kernels, laid: Layout | None = None) -> None:
         self.kernels, self.laid = kernels, laid
+        if len(blocks) == 1 and isinstance(blocks[0], Block):
+            blocks = [replace(blocks[0], alone=True)]
         self.blocks = tuple(kernels.prepare(block) for block in blocks)
 
     @classmethod

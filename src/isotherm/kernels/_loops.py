@@ -193,7 +193,7 @@ def _first_segment(columns, lo, hi, column):
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def column_sums(slabs, columns, indptr, rows, entries, values, U, sums, lo, hi):
-    """`sums[j] = sum of values * U[row]` over the non-zeros of column j, slab by slab, float64.
+    """`sums[j - lo] = sum of values * U[row]` over the non-zeros of column j, float64.
 
     `values` are in the order of rows: threads that wrote them in the order of columns would fight
     for cache lines. Terms are added in float64 one by one: runs in single precision would end
@@ -201,12 +201,12 @@ def column_sums(slabs, columns, indptr, rows, entries, values, U, sums, lo, hi):
     """
     K = U.shape[1]
     double = np.float64  # `float` of a single number is single in numba
-    sums[lo:hi] = 0.0
+    sums[:] = 0.0
     for slab in range(len(slabs) - 1):
         first = _first_segment(columns, slabs[slab], slabs[slab + 1], lo)
         last = _first_segment(columns, first, slabs[slab + 1], hi)
         for segment in range(first, last):
-            column = sums[columns[segment]]
+            column = sums[columns[segment] - lo]
             p, end = indptr[segment], indptr[segment + 1]
             while p + 4 <= end:
                 u0, u1, u2, u3 = U[rows[p]], U[rows[p + 1]], U[rows[p + 2]], U[rows[p + 3]]
@@ -242,21 +242,12 @@ def table_products(table, factor, out, lo, hi):
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def table_totals(table, totals, lo, hi):
-    """`totals = sum of table[r]` over r in lo..hi, runs of FLUSH rows added up in float64."""
-    K = table.shape[1]
-    acc = np.empty(K, table.dtype)
+    """`totals = sum of table[r]` over r in lo..hi, in float64 whatever the table's type."""
     totals[:] = 0.0
-    r = lo
-    while r < hi:
-        stop = min(r + FLUSH, hi)
-        acc[:] = table.dtype.type(0)
-        while r < stop:
-            row = table[r]
-            for k in range(K):
-                acc[k] += row[k]
-            r += 1
-        for k in range(K):
-            totals[k] += acc[k]
+    for r in range(lo, hi):
+        row = table[r]
+        for k in range(table.shape[1]):
+            totals[k] += row[k]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")

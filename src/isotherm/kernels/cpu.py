@@ -112,8 +112,8 @@ class Cpu(LinkedRows):
         loops, table = _loops(), np.ascontiguousarray(table)
 
         def piece(lo: int, hi: int) -> Array:
-            sums = np.empty(table.shape[1])
-            loops.table_totals(table, sums, lo, hi)
+            part, sums = table[lo:hi].astype(self.dtype, copy=False), np.empty(table.shape[1])
+            loops.table_totals(part, sums, 0, hi - lo)
             return sums
 
         bounds = np.append(np.arange(0, max(1, len(table)), ROWS_OF_TOTAL), len(table))
@@ -126,7 +126,8 @@ class Cpu(LinkedRows):
         loops, table = _loops(), np.ascontiguousarray(table)
 
         def piece(lo: int, hi: int) -> None:
-            loops.table_products(table, factor, out, lo, hi)
+            part = table[lo:hi].astype(self.dtype, copy=False)
+            loops.table_products(part, factor, out[lo:hi], 0, hi - lo)
 
         self._run(piece, _even(table))
         return out
@@ -136,7 +137,7 @@ class Cpu(LinkedRows):
         loops, order = _loops(), block.by_column
         U, V = np.ascontiguousarray(U, self.dtype), np.ascontiguousarray(V, self.dtype)
         rows = np.empty(U.shape, self.dtype)
-        columns = np.empty(V.shape)
+        columns = np.empty(V.shape, self._handed(block))
         ratio = np.empty(block.nnz, self.dtype)
         log_z = np.empty(block.n_rows)
         tiny = self.dtype.type(TINY[self.dtype])
@@ -152,8 +153,10 @@ class Cpu(LinkedRows):
         underflows = sum(self._run(half, self._pieces(block.indptr)))
 
         def other_half(lo: int, hi: int) -> None:
-            loops.column_sums(*order[:5], ratio, U, columns, lo, hi)
-            loops.table_products(columns, V, columns, lo, hi)
+            # Sums in double precision are held for this piece only.
+            sums = np.empty((hi - lo, V.shape[1]))
+            loops.column_sums(*order[:5], ratio, U, sums, lo, hi)
+            loops.table_products(sums, V[lo:hi], columns[lo:hi], 0, hi - lo)
 
         self._run(other_half, self._pieces(order.cumulative))
         total = float(log_z.sum())
@@ -177,7 +180,7 @@ class Cpu(LinkedRows):
             loops.row_posteriors(scores, hard, posterior[lo:hi], log_z[lo:hi], 0, hi - lo)
 
         self._run(half, self._pieces(block.indptr))
-        columns = np.empty((block.n_columns, K))
+        columns = np.empty((block.n_columns, K), self._handed(block))
         self._add_columns(block, posterior, columns)
         mass = np.einsum("i,ik->k", block.weight, posterior)
         return RowSums(posterior, columns, mass, float(block.weight @ log_z))
@@ -306,11 +309,21 @@ class Cpu(LinkedRows):
         """Posterior over centres (I, K), log normalisers (I,)."""
         return dense.node_posterior(block, centres, scale, self._run)
 
+    def _handed(self, block: Block) -> np.dtype[Any]:
+        """Type of sums over the rows of a block: double where those of other blocks are to come.
+
+        What the sums of all blocks become is then rounded, by `totals` and `scaled`, to what the
+        sums of one block would have been.
+        """
+        return self.dtype if block.alone else np.dtype(np.float64)
+
     def _add_columns(self, block: Block, U: Array, out: Array) -> None:
         loops, order, heavy = _loops(), block.by_column, block.weighted
 
         def piece(lo: int, hi: int) -> None:
-            loops.column_sums(*order[:5], heavy, U, out, lo, hi)
+            sums = np.empty((hi - lo, U.shape[1]))
+            loops.column_sums(*order[:5], heavy, U, sums, lo, hi)
+            out[lo:hi] = sums
 
         self._run(piece, self._pieces(order.cumulative))
 
