@@ -1,5 +1,7 @@
 """The guard of the headline ratios fails when one falls, and names it."""
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -9,11 +11,17 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
 @pytest.fixture
-def smoke(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def smoke(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
+    # There is a folder of tests called kernels, too.
+    before = {name: sys.modules.pop(name, None) for name in ("kernels", "smoke")}
     import smoke
 
-    return smoke
+    yield smoke
+    for name, module in before.items():
+        sys.modules.pop(name, None)
+        if module is not None:
+            sys.modules[name] = module
 
 
 def test_a_ratio_below_its_floor_fails_by_name(smoke: ModuleType) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isotherm.kernels import cpu
+from isotherm.kernels import underflow
 from isotherm.kernels.cpu import Cpu
 from isotherm.kernels.reference import Reference
 from kernels.cases import Case, block_of, cases, uneven_block
@@ -83,7 +83,7 @@ def test_result_does_not_depend_on_how_many_are_redone_at_once(
     block = uneven_block(rng, 40, 30)
     U, V = 1e-160 * rng.random((40, 5)), 1e-160 * rng.random((30, 5))
     whole = kernels.pair(block, U, V)
-    monkeypatch.setattr(cpu, "REDONE_AT_ONCE", 35)
+    monkeypatch.setattr(underflow, "REDONE_AT_ONCE", 35)
     parts = kernels.pair(block, U, V)
     np.testing.assert_array_equal(parts.rows, whole.rows)
     np.testing.assert_array_equal(parts.columns, whole.columns)

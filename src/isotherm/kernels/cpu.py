@@ -23,7 +23,8 @@ from isotherm.kernels import dense
 from isotherm.kernels import paths as tree_paths
 from isotherm.kernels.base import Array, BlockT, LeaveOneOut, NodeSums, PairSums, PathSums, RowSums
 from isotherm.kernels.linked import LinkedRows
-from isotherm.kernels.reference import LOG_FLOOR, ONCE, floored_log, of_type
+from isotherm.kernels.reference import LOG_FLOOR, ONCE, of_type
+from isotherm.kernels.underflow import redo_in_log_space
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -34,8 +35,6 @@ PIECES_PER_THREAD = 4
 PIECE_OF_TABLE = 1 << 17
 # Rows whose sum is one term of the total of a table, whatever the number of threads.
 ROWS_OF_TOTAL = 1024
-# So many numbers of an (nnz, K) array exist at a time where pairs are redone in log space.
-REDONE_AT_ONCE = 1 << 16
 
 
 def available_threads() -> int:
@@ -161,7 +160,7 @@ class Cpu(LinkedRows):
         self._run(other_half, self._pieces(order.cumulative))
         total = float(log_z.sum())
         if underflows:
-            total += _redo_in_log_space(block, U, V, ratio, rows, columns)
+            total += redo_in_log_space(block, U, V, ratio, rows, columns)
         return PairSums(rows, columns, total)
 
     def row(self, block: Block, logs: Array, prior: Array, hard: bool = False) -> RowSums:
@@ -310,11 +309,7 @@ class Cpu(LinkedRows):
         return dense.node_posterior(block, centres, scale, self._run)
 
     def _handed(self, block: Block) -> np.dtype[Any]:
-        """Type of sums over the rows of a block: double where those of other blocks are to come.
-
-        What the sums of all blocks become is then rounded, by `totals` and `scaled`, to what the
-        sums of one block would have been.
-        """
+        """Type of a block's sums: double where others are to come; `totals`, `scaled` round all."""
         return self.dtype if block.alone else np.dtype(np.float64)
 
     def _add_columns(self, block: Block, U: Array, out: Array) -> None:
@@ -359,28 +354,6 @@ class Cpu(LinkedRows):
         for helper in helpers:
             helper.result()
         return results
-
-
-def _redo_in_log_space(
-    block: Block, U: Array, V: Array, ratio: Array, rows: Array, columns: Array
-) -> float:
-    """Add the pairs whose z underflowed (ratio 0) to the sums; returns their log z."""
-    lost = np.flatnonzero((ratio == 0) & (block.values > 0))
-    step = max(1, REDONE_AT_ONCE // U.shape[1])
-    log_z = 0.0
-    for start in range(0, len(lost), step):
-        part = lost[start : start + step]
-        i, j = block.row_of[part], block.indices[part]
-        heavy = block.values[part].astype(np.float64) * block.weight[i]
-        share = floored_log(U[i]) + floored_log(V[j])
-        top = share.max(axis=1, keepdims=True)
-        np.exp(share - top, out=share)
-        z = share.sum(axis=1, keepdims=True)
-        share *= heavy[:, None] / z
-        np.add.at(rows, i, share.astype(rows.dtype))
-        np.add.at(columns, j, share)
-        log_z += float(heavy @ (top + np.log(z))[:, 0])
-    return log_z
 
 
 def _even(table: Array) -> Array:
