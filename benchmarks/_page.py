@@ -81,7 +81,8 @@ def origin(document: Document) -> str:
     commit = info["commit"].removesuffix(" with changes")
     more = " with uncommitted changes" if info["commit"].endswith("with changes") else ""
     threads = f"{info['threads']} threads"
-    return f"{info['date'][:10]}, commit `{commit}`{more}, {info['cpu']}, {threads}{busy}"
+    note = f". {document['note']}" if document.get("note") else ""
+    return f"{info['date'][:10]}, commit `{commit}`{more}, {info['cpu']}, {threads}{busy}{note}"
 
 
 # ---------------------------------------------------------------- rows

@@ -79,6 +79,14 @@ SECTIONS = (
                 cluster,
                 needs="the extra `cluster`",
             ),
+            Part(
+                "cluster-cuda",
+                "Two Dask workers that share a GPU next to one process on it: sums and parameters "
+                "travel, and take longer than the sweep.",
+                cluster,
+                script="cluster.py --device cuda",
+                needs="an NVIDIA GPU and the extras `gpu` and `cluster`",
+            ),
             Part("stepwise", "Steps on batches of documents next to whole sweeps.", rows),
             Part(
                 "plan",
