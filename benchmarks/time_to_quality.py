@@ -35,7 +35,7 @@ MODELS = (
 )
 # The others have no setting for it.
 THREADED = (OURS, "sklearn-lda", "gensim-lda", "bigartm-plain", "tomotopy-lda")
-SNAPSHOTS = 10
+SNAPSHOTS = 6
 # The share of a peer's CPU seconds that ours may take to its level.
 SHARE, SHARE_OF_TOMOTOPY = 0.2, 0.5
 
@@ -80,9 +80,10 @@ class Race:
         for model in set(self.models) - set(todo):
             self.curves[model, threads] = self.curves[model, 1]
         with ThreadPoolExecutor(max(self.jobs // threads, 1)) as pool:
-            fits = pool.map(lambda model: self._fit(model, threads), todo)
-            for model, found in zip(todo, fits, strict=True):
-                self._note(model, threads, found)
+            fits = list(pool.map(lambda model: self._fit(model, threads), todo))
+        # Scored when all are done: nobody's clock runs meanwhile.
+        for model, found in zip(todo, fits, strict=True):
+            self._note(model, threads, found)
         return [self._row(model, threads) for model in self.models if model != OURS]
 
     def points(self) -> list[Row]:

@@ -23,11 +23,12 @@ def main(given: Job) -> None:
 
     corpus = Sparse2Corpus(given.counts, documents_columns=False)
     named: dict[str, Any] = dict(given.settings)
-    if given.snapshots:
-        named["callbacks"] = [Watch()]
     kind = LdaModel
     if given.threads > 1:
+        # It lets nobody look in.
         kind, named["workers"] = LdaMulticore, given.threads
+    elif given.snapshots:
+        named["callbacks"] = [Watch()]
     with given.timed():
         model = kind(
             corpus,
