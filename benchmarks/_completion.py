@@ -61,12 +61,12 @@ def score(topics: Any, weights: Any, given: Parts) -> Score:
     background = (totals + 0.5) / (totals.sum() + 0.5 * len(totals))
     tuned: dict[tuple[float, float], float] = {}
     for pseudo in PSEUDO:
-        mixed = fold(table, prior, given.valid[0], pseudo)
+        found = _predicted(table, fold(table, prior, given.valid[0], pseudo), given.valid[1])
         for share in SHARES:
-            tuned[pseudo, share] = _perplexity(table, mixed, given.valid[1], background, share)
+            tuned[pseudo, share] = _perplexity(found, given.valid[1], background, share)
     pseudo, share = min(tuned, key=tuned.__getitem__)
-    mixed = fold(table, prior, given.test[0], pseudo)
-    return Score(_perplexity(table, mixed, given.test[1], background, share), pseudo, share)
+    found = _predicted(table, fold(table, prior, given.test[0], pseudo), given.test[1])
+    return Score(_perplexity(found, given.test[1], background, share), pseudo, share)
 
 
 def fold(table: Any, prior: Any, half: Counts, pseudo: float) -> Any:
@@ -102,9 +102,14 @@ def _folded(
     return weights
 
 
-def _perplexity(table: Any, weights: Any, half: Counts, background: Any, share: float) -> float:
+def _predicted(table: Any, weights: Any, half: Counts) -> Any:
+    """Probability of the word of every non-zero, (nnz,)."""
     matrix = half.matrix
     rows = np.repeat(np.arange(half.n_rows), np.diff(matrix.indptr))
-    p = np.einsum("pk,pk->p", weights[rows], table[matrix.indices])
-    p = np.maximum((1 - share) * p + share * background[matrix.indices], 1e-300)
+    return np.einsum("pk,pk->p", weights[rows], table[matrix.indices])
+
+
+def _perplexity(predicted: Any, half: Counts, background: Any, share: float) -> float:
+    matrix = half.matrix
+    p = np.maximum((1 - share) * predicted + share * background[matrix.indices], 1e-300)
     return float(np.exp(-(matrix.data @ np.log(p)) / matrix.data.sum()))

@@ -13,6 +13,7 @@ threads run alone. Programs without a setting for threads are not fitted again f
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -170,18 +171,28 @@ def ratio(row: Row) -> float:
     return float("inf") if row["CPU ratio"] is None else float(row["CPU ratio"])
 
 
+def others(corpora_now: Sequence[str]) -> tuple[list[Row], list[Row]]:
+    """Curves and rows of the corpora that are not run now, from the file of the last run."""
+    path = common.RESULTS / "time_to_quality.json"
+    last = json.loads(path.read_text()) if path.exists() else {"curves": [], "summary": []}
+    return (
+        [row for row in last["curves"] if row["corpus"] not in corpora_now],
+        [row for row in last["summary"] if row["corpus"] not in corpora_now],
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--corpora", nargs="*", default=list(corpora.CORPORA))
     parser.add_argument("--models", nargs="*", default=list(MODELS))
     parser.add_argument("--threads", nargs="*", type=int, default=[1, 2])
     parser.add_argument("--jobs", type=int, default=2, help="threads in use at the same time")
+    parser.add_argument("--add", action="store_true", help="keep other corpora of the last run")
     options = parser.parse_args()
     models = [OURS, *(model for model in options.models if model != OURS)]
     info = common.machine()
     common.print_machine(info)
-    curves: list[Row] = []
-    rows: list[Row] = []
+    curves, rows = others(options.corpora) if options.add else ([], [])
     for name in options.corpora:
         race = Race(name, models, options.jobs)
         for threads in options.threads:
