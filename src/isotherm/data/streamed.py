@@ -31,7 +31,7 @@ log = logging.getLogger("isotherm")
 
 # Bytes at work for each non-zero, for each row and component, and for each column and component,
 # in single precision; measured as the worst of all tasks of a fit, see docs/scale.md.
-PER_NONZERO, PER_ROW, PER_COLUMN = 96, 48, 112
+PER_NONZERO, PER_ROW, PER_COLUMN = 64, 48, 112
 # Bytes for what does not grow: threads, buffers, and what the allocator does not give back.
 ALWAYS = 4 * MEGABYTE
 # Share of the budget in which row states stay in memory.

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 # A pair whose z falls below this is redone in log space; n / z stays finite for n up to 1e12.
 TINY = {np.dtype(np.float32): 1e-26, np.dtype(np.float64): 1e-290}
 PIECES_PER_THREAD = 4
+# Pieces of columns are small: sums in double precision exist for one to a thread at a time.
+COLUMN_PIECES = 32
 PIECE_OF_TABLE = 1 << 17
 # Rows whose sum is one term of the total of a table, whatever the number of threads.
 ROWS_OF_TOTAL = 1024
@@ -152,12 +154,11 @@ class Cpu(LinkedRows):
         underflows = sum(self._run(half, self._pieces(block.indptr)))
 
         def other_half(lo: int, hi: int) -> None:
-            # Sums in double precision are held for this piece only.
-            sums = np.empty((hi - lo, V.shape[1]))
+            sums = _double(columns[lo:hi])
             loops.column_sums(*order[:5], ratio, U, sums, lo, hi)
             loops.table_products(sums, V[lo:hi], columns[lo:hi], 0, hi - lo)
 
-        self._run(other_half, self._pieces(order.cumulative))
+        self._run(other_half, self._pieces(order.cumulative, COLUMN_PIECES))
         total = float(log_z.sum())
         if underflows:
             total += redo_in_log_space(block, U, V, ratio, rows, columns)
@@ -316,15 +317,15 @@ class Cpu(LinkedRows):
         loops, order, heavy = _loops(), block.by_column, block.weighted
 
         def piece(lo: int, hi: int) -> None:
-            sums = np.empty((hi - lo, U.shape[1]))
+            sums = _double(out[lo:hi])
             loops.column_sums(*order[:5], heavy, U, sums, lo, hi)
             out[lo:hi] = sums
 
-        self._run(piece, self._pieces(order.cumulative))
+        self._run(piece, self._pieces(order.cumulative, COLUMN_PIECES))
 
-    def _pieces(self, indptr: Array) -> Array:
-        """Bounds of pieces with about equal numbers of non-zeros."""
-        n = (self.n_threads or available_threads()) * PIECES_PER_THREAD
+    def _pieces(self, indptr: Array, each: int = PIECES_PER_THREAD) -> Array:
+        """Bounds of pieces with about equal numbers of non-zeros, so many to a thread."""
+        n = (self.n_threads or available_threads()) * each
         marks = np.linspace(0, indptr[-1], n + 1)[1:-1]
         inner = np.searchsorted(indptr, marks)
         return np.unique(np.concatenate([[0], inner, [len(indptr) - 1]]))
@@ -354,6 +355,11 @@ class Cpu(LinkedRows):
         for helper in helpers:
             helper.result()
         return results
+
+
+def _double(piece: Array) -> Array:
+    """Where to sum in double precision: the piece itself, or room for as long as it is made."""
+    return piece if piece.dtype == np.float64 else np.empty(piece.shape)
 
 
 def _even(table: Array) -> Array:
