@@ -35,7 +35,8 @@ from models.steps import (
 COUNTS = poisson_counts()
 EMPTY_ROW, EMPTY_COLUMN = 4, 5
 DATA = place(COUNTS)
-KERNELS = [(Reference(), 1e-9), (Cpu("float64"), 1e-9), (Cpu("float32"), 1e-6)]
+# In single precision: the rounding of energies whose terms nearly cancel.
+KERNELS = [(Reference(), 1e-9), (Cpu("float64"), 1e-9), (Cpu("float32"), 3e-6)]
 
 
 def rises(energies: list[float]) -> float:
