@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 # A pair whose z falls below this is redone in log space; n / z stays finite for n up to 1e12.
 TINY = {np.dtype(np.float32): 1e-26, np.dtype(np.float64): 1e-290}
 PIECES_PER_THREAD = 4
-# Pieces of columns are small: sums in double precision exist for one to a thread at a time.
-COLUMN_PIECES = 32
 PIECE_OF_TABLE = 1 << 17
 # Rows whose sum is one term of the total of a table, whatever the number of threads.
 ROWS_OF_TOTAL = 1024
@@ -158,7 +156,7 @@ class Cpu(LinkedRows):
             loops.column_sums(*order[:5], ratio, U, sums, lo, hi)
             loops.table_products(sums, V[lo:hi], columns[lo:hi], 0, hi - lo)
 
-        self._run(other_half, self._pieces(order.cumulative, COLUMN_PIECES))
+        self._run(other_half, self._pieces(order.cumulative, _many(block, columns)))
         total = float(log_z.sum())
         if underflows:
             total += redo_in_log_space(block, U, V, ratio, rows, columns)
@@ -321,7 +319,7 @@ class Cpu(LinkedRows):
             loops.column_sums(*order[:5], heavy, U, sums, lo, hi)
             out[lo:hi] = sums
 
-        self._run(piece, self._pieces(order.cumulative, COLUMN_PIECES))
+        self._run(piece, self._pieces(order.cumulative, _many(block, out)))
 
     def _pieces(self, indptr: Array, each: int = PIECES_PER_THREAD) -> Array:
         """Bounds of pieces with about equal numbers of non-zeros, so many to a thread."""
@@ -355,6 +353,11 @@ class Cpu(LinkedRows):
         for helper in helpers:
             helper.result()
         return results
+
+
+def _many(block: Block, columns: Array) -> int:
+    """Pieces to a thread for which sums in double precision take a byte for each non-zero."""
+    return max(PIECES_PER_THREAD, 8 * columns.size // max(1, block.nnz))
 
 
 def _double(piece: Array) -> Array:
