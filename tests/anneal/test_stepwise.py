@@ -300,7 +300,7 @@ def test_a_callback_without_passes_hears_of_the_rest() -> None:
             return False
 
     old, data = Old(), batched(admixture(30, 10)[0], 10)
-    annealer = Annealer(Fixed(1.5), stepwise=Stepwise(10, full_sweeps=1), callbacks=[old])  # type: ignore[list-item]
+    annealer = Annealer(Fixed(1.5), stepwise=Stepwise(10, full_sweeps=1), callbacks=[old])
     annealer.run(Aspect(2), data, rng())
     assert old.sweeps == 2
 
@@ -330,7 +330,7 @@ def test_data_that_know_no_batches_are_refused() -> None:
 
     with pytest.raises(IsothermError, match="Everything, which sweeps all of them at once"):
         Annealer(Fixed(1.0), stepwise=Stepwise(5)).run(
-            Aspect(2), Everything(), rng(), state=State((), (), 0.0)  # type: ignore[arg-type]
+            Aspect(2), Everything(), rng(), state=State((), (), 0.0)
         )  # fmt: skip
 
 
