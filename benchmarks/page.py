@@ -74,6 +74,13 @@ def headline(folder: Path) -> list[str]:
         first += " isotherm does **not** reach " + "; ".join(broken) + "."
     if absent:
         first += f" **Not measured yet:** {', '.join(absent)}."
+    told_by = ((name, found[name]) for name in HEADLINE)
+    notes = [
+        f"*{name}*: {document['note']}."
+        for name, document in told_by
+        if document and document.get("note")
+    ]
+    first = " ".join([first, *notes])
     holds = [f"- *{name}*: {line}" for name in HEADLINE if (line := _kept(found[name]))]
     rest = {n: len(missed(d)) for n, d in found.items() if n not in HEADLINE and missed(d)}
     blocks = [first]
