@@ -23,7 +23,7 @@ from isotherm.kernels.devices import Elsewhere
 Nodes = dict[tuple[int, int], tuple[Any, float]]
 
 
-class Gone(Exception):  # noqa: N818 (never seen by users)
+class GoneError(Exception):
     """A worker was asked for what it does not have: it is a new one in the place of another."""
 
 
@@ -137,7 +137,7 @@ def _get(name: str, number: int) -> Any:
     try:
         return _KEPT[name, number]
     except KeyError:
-        raise Gone(f"{name} {number}") from None
+        raise GoneError(f"{name} {number}") from None
 
 
 def _state(rows: Any, number: int) -> Any:

@@ -42,7 +42,7 @@ AT_THE_END, LARGE = 4, 1 << 20
 TIMEOUT = 20
 
 
-class _Lost(Exception):  # noqa: N818 (never seen by users)
+class _LostError(Exception):
     """Workers are not there any more, or have forgotten what they had."""
 
 
@@ -87,7 +87,7 @@ class _Cluster:
         return self.client.submit(function, *arguments, workers=[worker], pure=False)
 
     def wait(self, futures: list[Any], among: Iterable[str] = ()) -> list[Any]:
-        """The futures, done; `_Lost` where that will never be."""
+        """The futures, done; `_LostError` where that will never be."""
         import distributed
 
         wait: Any = distributed.wait
@@ -97,7 +97,7 @@ class _Cluster:
             except TimeoutError:
                 if set(among or self.owner) <= set(self.client.nthreads()):
                     continue
-                raise _Lost from None
+                raise _LostError from None
             for future in futures:
                 if future.status != "finished":
                     self._raise(future)
@@ -107,15 +107,15 @@ class _Cluster:
         from distributed.scheduler import KilledWorker
 
         error = future.exception() if future.status == "error" else None
-        if error is None or isinstance(error, _shares.Gone | KilledWorker | OSError):
-            raise _Lost
+        if error is None or isinstance(error, _shares.GoneError | KilledWorker | OSError):
+            raise _LostError
         raise error
 
     def results(self, futures: list[Any], among: Iterable[str] = ()) -> list[Any]:
         """What the futures hold, here."""
         found: list[Any] = self.client.gather(self.wait(futures, among), errors="skip")
         if len(found) != len(futures):
-            raise _Lost
+            raise _LostError
         return found
 
     def work(self, recipe: Recipe, numbers: Iterable[int], dead: Iterable[str] = ()) -> list[Any]:
@@ -145,7 +145,7 @@ class _Cluster:
                 if not whole:
                     self.recover()
                 return call()
-            except _Lost:
+            except _LostError:
                 whole = False
         raise IsothermError("workers are lost faster than others can take over; see their logs")
 
