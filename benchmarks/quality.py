@@ -44,8 +44,8 @@ TIE = 0.005
 
 # Ways to make every seed give the same topics.
 TRIED = {
-    "the default: every seed holds out other tokens": {},
-    "every seed holds out the same tokens": {"way": "same tokens"},
+    "the default: every seed holds out the same tokens": {},
+    "every seed holds out other tokens": {"way": "other tokens"},
     "other tokens, begun along the spectrum of all": {"way": "start from all"},
     "other tokens, then cooled once more on all": {"way": "cool again"},
 }

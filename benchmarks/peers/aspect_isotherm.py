@@ -9,6 +9,7 @@ from _adapter import Job, job
 
 from isotherm import AspectModel, Counts, Exponential, Spectral
 from isotherm.anneal.start import state_of
+from isotherm.estimators import base
 from isotherm.models.aspect import Aspect
 
 # A fit has some eighty sweeps.
@@ -29,13 +30,6 @@ def watch(given: Job) -> None:
     Aspect.maximize = watched
 
 
-class SameTokens(AspectModel):
-    """Holds out the same tokens for every seed."""
-
-    def _plan(self, model: Any, counts: Any, weight: Any, seed: int) -> Any:
-        return super()._plan(model, counts, weight, 0)
-
-
 class FromAll(AspectModel):
     """Begins along the spectrum of all counts, not of those that are not held out."""
 
@@ -49,7 +43,9 @@ def fitted(given: Job, counts: Counts) -> AspectModel:
     """The fit, by default or in one of the ways that were tried to make seeds give the same."""
     settings: dict[str, Any] = {"n_jobs": given.threads, "verbose": False, **given.settings}
     way = settings.pop("way", "")
-    kind = {"same tokens": SameTokens, "start from all": FromAll}.get(way, AspectModel)
+    if way:
+        base.SPLIT_SEED = given.seed  # every seed holds out other tokens
+    kind = FromAll if way == "start from all" else AspectModel
     model = kind(given.k, random_state=given.seed, **settings).fit(counts)
     if way == "cool again":
         again = Exponential(rate=0.95, end=model.temperature_, margin=0.8)

@@ -161,6 +161,14 @@ def test_same_seed_same_fit(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ALL)
+def test_every_seed_holds_out_the_same(kind: Any) -> None:
+    # One component knows no noise: only what is held out can make a difference.
+    scores = [kind(1, random_state=seed).fit(X).trace_[0].heldout for seed in (1, 2)]
+    assert np.isfinite(scores).all()
+    assert scores[0] == pytest.approx(scores[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ALL)
 def test_verbose_prints_and_silence_is_silent(
     kind: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

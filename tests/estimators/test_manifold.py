@@ -110,7 +110,10 @@ def test_threads_and_kind_of_matrix_do_not_matter(make: Any) -> None:
 def test_seeds(make: Any) -> None:
     first = make(random_state=1, max_iter=3).fit(X).row_weights_
     np.testing.assert_array_equal(make(random_state=1, max_iter=3).fit(X).row_weights_, first)
-    assert np.abs(make(random_state=2, max_iter=3).fit(X).row_weights_ - first).max() > 1e-3
+    other = make(random_state=2, max_iter=3).fit(X)
+    apart = np.abs(other.row_weights_ - first).max()
+    # Annealed topics have all but the same answer for other noise; random rows do not.
+    assert apart > 1e-3 if isinstance(other.start, RandomRows) else 0 < apart < 1e-3
 
 
 @every

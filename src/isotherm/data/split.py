@@ -16,12 +16,17 @@ from isotherm.data.counts import Counts, as_counts
 from isotherm.errors import IsothermError
 
 __all__ = [
+    "SPLIT_SEED",
     "as_generator",
     "hold_out_rows",
     "hold_out_tokens",
     "split_rows",
     "split_tokens",
 ]
+
+# Estimators deal with this seed: which counts are held out depends on the counts alone, so that
+# fits of all seeds see the same counts and stop by the same ones.
+SPLIT_SEED = 1826701615
 
 RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None
 

@@ -86,6 +86,7 @@ class AspectModel(GrowingEstimator):
         Where the counts and tables are: "cuda" is an NVIDIA GPU ("cuda:1" the second one), with
         the extra "gpu"; "torch" is torch on the CPU, to try the same without one.
     random_state : int, Generator, RandomState or None
+        Seed of all noise. Which tokens are held out depends on the counts alone, not on it.
     verbose : bool, optional
         Progress line; None shows it on a terminal after two seconds.
 

@@ -26,7 +26,7 @@ from isotherm.anneal.trace import Fit, Outcome, Record
 from isotherm.data.base import Array, Data, Expected
 from isotherm.data.counts import Counts, as_counts
 from isotherm.data.placing import changed, hold_out, place
-from isotherm.data.split import as_generator
+from isotherm.data.split import SPLIT_SEED, as_generator
 from isotherm.data.stored import StoredCounts
 from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.estimators import checks
@@ -72,7 +72,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         self._choose_precision(counts)
         self._learn(counts, weight)
         model = self._model(counts.n_rows, total)
-        plan = self._plan(model, counts, weight, int(rng.integers(2**31)))
+        plan = self._plan(model, counts, weight)
         self._set_fitted(plan, *self._carried_out(plan, model, rng))
 
     def _load_libraries(self, counts: StoredCounts) -> None:
@@ -177,12 +177,12 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
     def _start(self) -> Start:
         raise NotImplementedError
 
-    def _plan(self, model: CountModel, counts: Counts, weight: Array | None, seed: int) -> Plan:
+    def _plan(self, model: CountModel, counts: Counts, weight: Array | None) -> Plan:
         """Tokens held out of every row steer the stop (Hofmann's validation perplexity)."""
         schedule = self._cooling()
         full = self._data(counts, weight)
         if self.validation_fraction:
-            kept, held = hold_out(counts, self.validation_fraction, seed)
+            kept, held = hold_out(counts, self.validation_fraction, SPLIT_SEED)
             data = self._data(kept, weight)
             beside = data.beside(held)
             if data.summary.total > 0 and beside.summary.total > 0:

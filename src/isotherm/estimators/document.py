@@ -25,7 +25,7 @@ from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
 from isotherm.data.placing import changed
-from isotherm.data.split import hold_out_rows
+from isotherm.data.split import SPLIT_SEED, hold_out_rows
 from isotherm.data.stored import StoredCounts
 from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.estimators import checks
@@ -232,7 +232,7 @@ class DocumentMixture(GrowingEstimator):
     def _start(self) -> Start:
         return Noisy(0.1)
 
-    def _plan(self, model: CountModel, counts: Any, weight: Array | None, seed: int) -> Plan:
+    def _plan(self, model: CountModel, counts: Any, weight: Array | None) -> Plan:
         """Rows held out whole steer the stop (Choi's total perplexity), once or fold by fold."""
         schedule = self._cooling()
         full = self._data(counts, weight)
@@ -243,18 +243,18 @@ class DocumentMixture(GrowingEstimator):
                     f"cv={self.cv!r} with counts on the disk; folds need them in memory: pass "
                     "X.load(), or use validation_fraction"
                 )
-            return plan._replace(schedule=self._cross_validated(model, plan, counts, weight, seed))
+            return plan._replace(schedule=self._cross_validated(model, plan, counts, weight))
         if isinstance(counts, StoredCounts):
-            fold = self._streamed_fold(counts, weight, seed)
+            fold = self._streamed_fold(counts, weight)
         else:
-            kept, held = hold_out_rows(counts, self.validation_fraction, seed)
+            kept, held = hold_out_rows(counts, self.validation_fraction, SPLIT_SEED)
             fold = self._fold(counts, weight, kept, held)
         if fold is None and self.validation_fraction:
             self._warn_of_nothing_held_out()
         return plan if fold is None else plan._replace(data=fold.data, heldout=fold.heldout)
 
     def _cross_validated(
-        self, model: CountModel, plan: Plan, counts: Counts, weight: Array | None, seed: int
+        self, model: CountModel, plan: Plan, counts: Counts, weight: Array | None
     ) -> Schedule:
         """The schedule, ended where the folds' mean score is best."""
         schedule = plan.schedule
@@ -276,7 +276,7 @@ class DocumentMixture(GrowingEstimator):
         # The user's callbacks are for the fit itself, not for every fold.
         annealer = dataclasses.replace(self._annealer(plan), callbacks=(Log(),))
         self.cv_curve_: Curve = cross_validate(
-            model, annealer, folds, lambda: np.random.default_rng(seed)
+            model, annealer, folds, lambda: np.random.default_rng(SPLIT_SEED)
         )
         zero = model.zero_temperature
         end = zero + self.cv_curve_.best * (first_critical(model, plan.full) - zero)
@@ -294,13 +294,13 @@ class DocumentMixture(GrowingEstimator):
         unseen = self._data(test, weights[1], new=True)
         return self._scored(data, unseen)
 
-    def _streamed_fold(self, counts: Any, weight: Array | None, seed: int) -> Fold | None:
+    def _streamed_fold(self, counts: Any, weight: Array | None) -> Fold | None:
         """The same of rows on the disk: those of the other part are there, empty and weightless."""
         fraction = self.validation_fraction
-        held = np.concatenate([_held(rows, fraction, seed) for rows in counts.pieces()])
+        held = np.concatenate([_held(rows, fraction) for rows in counts.pieces()])
         own = np.ones(len(held)) if weight is None else weight
-        train = counts.changed(partial(_part, fraction=fraction, seed=seed, held=False))
-        test = counts.changed(partial(_part, fraction=fraction, seed=seed, held=True))
+        train = counts.changed(partial(_part, fraction=fraction, held=False))
+        test = counts.changed(partial(_part, fraction=fraction, held=True))
         data = self._data(train, own * ~held)
         unknown = data.summary.column_totals == 0
         test = test.changed(partial(without_columns, unknown=unknown))
@@ -315,16 +315,16 @@ class DocumentMixture(GrowingEstimator):
         return Fold(data, heldout)
 
 
-def _held(rows: Counts, fraction: float, seed: int) -> Array:
+def _held(rows: Counts, fraction: float) -> Array:
     """Whether each row is held out, (I,)."""
     out = np.zeros(rows.n_rows, bool)
-    out[hold_out_rows(rows, fraction, seed)[1]] = True
+    out[hold_out_rows(rows, fraction, SPLIT_SEED)[1]] = True
     return out
 
 
-def _part(rows: Counts, fraction: float, seed: int, held: bool) -> Counts:
+def _part(rows: Counts, fraction: float, held: bool) -> Counts:
     """The rows that are held out, or the others; the rest of them are empty."""
-    mine = _held(rows, fraction, seed) == held
+    mine = _held(rows, fraction) == held
     matrix = sparse.csr_array(sparse.diags_array(mine.astype(rows.matrix.dtype)) @ rows.matrix)
     return as_counts(matrix, rows.row_ids, rows.column_names, allow_empty=True)
 

@@ -20,7 +20,7 @@ from isotherm.anneal.trace import Fit, Outcome
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.data.placing import changed, hold_out
-from isotherm.data.split import as_generator
+from isotherm.data.split import SPLIT_SEED, as_generator
 from isotherm.errors import IsothermError
 from isotherm.estimators import checks
 from isotherm.estimators.base import CountEstimator, Plan
@@ -282,8 +282,7 @@ class HierarchicalClustering(CountEstimator):
         weight = checks.row_weights(sample_weight, counts.row_totals)
         rng = as_generator(self.random_state)
         self._choose_precision(counts)
-        seed = int(rng.integers(2**31))
-        plan = self._plan(Hierarchy((-1,), (0,)), counts, weight, seed)
+        plan = self._plan(Hierarchy((-1,), (0,)), counts, weight)
         clusters = self._clusters(plan, rng)
         held_out = self.weights == "cluster" and self.weights_fraction > 0
         tree = clusters.tree
@@ -295,7 +294,7 @@ class HierarchicalClustering(CountEstimator):
             held_out=held_out,
             critical=self.record_critical or isinstance(self.schedule, Adaptive),
         )
-        run = self._twice(plan, counts, seed) if held_out else plan
+        run = self._twice(plan, counts) if held_out else plan
         cooled = self._chosen(model, run, clusters, rng)
         fit = self._repeated(model, run, clusters, cooled, rng)
         plain = dataclasses.replace(model, held_out=False)
@@ -376,13 +375,13 @@ class HierarchicalClustering(CountEstimator):
         table = clusters.table.astype(data.kernels.dtype)
         return state_of(model, data, model.begun(clusters.weight, table, data.summary.total))
 
-    def _twice(self, plan: Plan, counts: Counts, seed: int) -> Plan:
+    def _twice(self, plan: Plan, counts: Counts) -> Plan:
         """The plan with some tokens of every row in further columns, for the weights alone."""
-        divide = partial(in_two, fraction=self.weights_fraction, seed=seed + 1)
+        divide = partial(in_two, fraction=self.weights_fraction, seed=SPLIT_SEED + 1)
         full = plan.full.beside(changed(counts, divide))
         if plan.data is plan.full:
             return plan._replace(data=full, full=full)
-        kept, _ = hold_out(counts, self.validation_fraction, seed)
+        kept, _ = hold_out(counts, self.validation_fraction, SPLIT_SEED)
         data: Any = plan.data
         return plan._replace(data=data.beside(changed(kept, divide)), full=full)
 
