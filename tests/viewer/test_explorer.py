@@ -366,7 +366,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     ({"model": "aspect"}, "model='aspect'; give the fitted topic model"),
     ({"model": isotherm.AspectModel(3)}, "give the fitted topic model"),
-    ({"model": corpora.fixed().model}, "the model has 4 topics and the map"),
+    (
+        {"model": isotherm.AspectModel(3, max_iter=2, random_state=0).fit(corpora.counts())},
+        "the model has 3 topics and the map",
+    ),
     ({"counts": np.ones((3, 48))}, "counts have 3 rows and the map 120"),
     ({"counts": np.ones((120, 5))}, "counts have 5 columns and the model 48"),
     ({"names": ["a"]}, "names has 1 entries for 120 rows"),
