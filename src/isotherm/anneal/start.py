@@ -61,14 +61,14 @@ class Spectral:
         0.5 is the chi-square metric of correspondence analysis, in which the first direction is
         the critical one but rare columns dominate the others; 0 leaves frequent columns in charge.
     noise : float
-        Relative noise of the seed on top.
+        Relative noise of the seed on top: as little as tells coinciding components apart.
     iterations : int
         Subspace iterations; each costs about a sweep.
     """
 
     size: float = 0.3
     column_power: float = 0.25
-    noise: float = 0.01
+    noise: float = 1e-4
     iterations: int = 6
 
     def state(self, model: CountModel, data: Data, rng: np.random.Generator) -> State:
