@@ -10,6 +10,7 @@ import argparse
 from pathlib import Path
 
 import _page_curves
+import _page_glance
 import _page_maps
 import _page_scale
 import _page_topics
@@ -83,7 +84,7 @@ def headline(folder: Path) -> list[str]:
     first = " ".join([first, *notes])
     holds = [f"- *{name}*: {line}" for name in HEADLINE if (line := _kept(found[name]))]
     rest = {n: len(missed(d)) for n, d in found.items() if n not in HEADLINE and missed(d)}
-    blocks = [first]
+    blocks = [first, *_page_glance.glance(folder)]
     if rest:
         where = ", ".join(f"{name} ({number})" for name, number in rest.items())
         blocks.append(f"Other targets that are missed, told in their sections: {where}.")

@@ -104,6 +104,25 @@ def test_under_a_table_stand_date_commit_machine_and_load(page: ModuleType, tmp_
     ) in page.render(tmp_path)
 
 
+def test_peers_stand_beside_ours_at_the_top(page: ModuleType, tmp_path: Path) -> None:
+    assert "At a glance" not in page.render(tmp_path)
+    keys = ("corpus", "model", "perplexity", "stability")
+    rows = [("ap", "isotherm AspectModel", 200.0, 0.5), ("ap", "P", 300.0, 0.25)]
+    rows += [("news", "isotherm AspectModel", 50.0, 1.0), ("news", "P", 40.0, None)]
+    summary = [dict(zip(keys, row, strict=True)) for row in rows]
+    write(tmp_path, "quality", summary=summary, settings=[], tried=[], samples=[])
+    races = [{"peer": "P", "threads": 1, "CPU ratio": ratio} for ratio in (0.1, 0.3, None)]
+    write(tmp_path, "time_to_quality", summary=races, curves=[])
+    text = page.render(tmp_path)
+    table = text[text.index("**At a glance**") :].split("\n\n")[1].splitlines()
+    names = "| model | perplexity, ap | perplexity, news | stability | CPU we need |"
+    assert table[0] == names
+    assert table[2:] == [
+        "| isotherm AspectModel | 1 | 1 | 0.75 | – |",
+        "| P | 1.5 | 0.8 | 0.25 | 0.3 |",
+    ]
+
+
 def test_curves_become_a_picture(page: ModuleType, tmp_path: Path) -> None:
     assert page.pictures(tmp_path) == {}
     keys = ("corpus", "threads", "model", "wall", "cpu", "perplexity")
