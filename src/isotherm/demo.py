@@ -118,13 +118,17 @@ def number_table(model: AspectModel) -> str:
 
 
 def path_table(model: AspectModel) -> str:
-    """The annealing path as text, a line per temperature; an arrow marks the chosen one."""
+    """The annealing path as text, a line per temperature; an arrow marks the chosen one.
+
+    What was chosen may have cooled on from there, without splits.
+    """
+    warm = [r.temperature for r in model.trace_ if r.temperature >= model.temperature_]
     lines = [
         f"First critical temperature: {model.first_critical_:.4f}",
         "     temperature  held-out perplexity  distinct topics  sweeps",
     ]
     for record in model.trace_:
-        mark = "->" if record.temperature == model.temperature_ else "  "
+        mark = "->" if record.temperature == min(warm) else "  "
         lines.append(
             f"  {mark} {record.temperature:11.4f}  {record.heldout:19.1f}  "
             f"{record.n_effective:15d}  {record.sweeps:6d}"

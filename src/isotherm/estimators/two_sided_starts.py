@@ -31,6 +31,8 @@ from isotherm.models.two_sided import TwoSided
 MOST_ROWS, MOST_COLUMNS = 2000, 5000
 # Most sweeps after which two ways to begin are compared.
 COMPARED = 10
+# Noise of the starts: both sides are to come apart at once, also where the spectrum has no more.
+NOISE = 0.01
 
 
 @dataclass(frozen=True)
@@ -116,10 +118,12 @@ class OneSidedFits:
 
     def _begun(self, model: TwoSided, data: Data, first: float, rng: np.random.Generator) -> State:
         L = model.n_column_components or model.n_components
-        rows = self._posteriors(narrow(data), model.n_components, first, Spectral(size=1.0), rng)
+        rows = self._posteriors(
+            narrow(data), model.n_components, first, Spectral(size=1.0, noise=NOISE), rng
+        )
         _, sums, _ = data.sweep(_sums, rows)
         columns = Local.place(as_counts(sums.word), data.kernels)
-        start = Spectral(size=1.0, column_power=0.5)
+        start = Spectral(size=1.0, column_power=0.5, noise=NOISE)
         (found,) = self._posteriors(columns, L, first, start, rng)
         return state_of(model, data, model.assigned(sums.word, sums.mass, found.posterior))
 
