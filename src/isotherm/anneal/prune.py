@@ -129,7 +129,7 @@ def _settled(search: _Search, step: Step, merges: Sequence[tuple[int, int]]) -> 
     groups = {k: [k] for k in range(step.n_components)}
     for kept, gone in merges:
         groups[kept] += groups.pop(gone)
-    joined = np.stack([_mean(table, weight, np.array(groups[k])) for k in sorted(groups)], axis=1)
+    joined = np.stack([mean_of(table, weight, np.array(groups[k])) for k in sorted(groups)], axis=1)
     taken = [k for k in range(step.n_components) if k not in groups]
     tree = step.tree
     tree = Branches(tree.parents, tree.temperatures, tree.leaves).without(taken).tree
@@ -165,6 +165,7 @@ def _merges(weight: Array, table: Array) -> list[tuple[int, int]]:
     return merges
 
 
-def _mean(table: Array, weight: Array, group: Array) -> Array:
+def mean_of(table: Array, weight: Array, group: Array) -> Array:
+    """Distribution (J,) of some components of a table (J, K) put together, by their weights."""
     share = weight[group] / max(weight[group].sum(), 1e-300)
     return np.asarray(table[:, group] @ share.astype(table.dtype))
