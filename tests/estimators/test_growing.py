@@ -48,6 +48,20 @@ def test_planted_number_is_found(kind: Any, fitted: dict[Any, Any]) -> None:
     assert f"{K} components" in model.describe()
 
 
+def test_topics_that_documents_mix_are_counted_exactly() -> None:
+    # Many split at once here, and some halves are one topic: 12 before they are joined.
+    rng = np.random.default_rng(1)
+    topics = rng.dirichlet(np.full(500, 0.05), 10)
+    weights = rng.dirichlet(np.full(10, 0.1), 500)
+    rows = np.array([rng.multinomial(150, p) for p in weights @ topics])
+    model = AspectModel("auto", random_state=0).fit(rows)
+    assert model.n_components_ == 10 == model.tree_.n_leaves
+    cosines = model.components_ @ topics.T / np.linalg.norm(topics, axis=1)
+    cosines /= np.linalg.norm(model.components_, axis=1)[:, None]
+    assert sorted(cosines.argmax(axis=0)) == list(range(10))
+    assert cosines.max(axis=0).min() > 0.98
+
+
 @each_kind
 def test_path_answers_how_many(kind: Any, fitted: dict[Any, Any]) -> None:
     path = fitted[kind].path_
