@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+import isotherm
+
 ROOT = Path(__file__).resolve().parents[1]
 ADAPTERS = Path(__file__).resolve().parent / "peers"
 ENVIRONMENTS = ROOT / ".venv-peers"
@@ -146,6 +148,8 @@ def available(name: str) -> str | None:
 
 def version(name: str) -> str:
     """Versions of what a peer is made of, as installed."""
+    if PEERS[name].environment == HERE:
+        return f"isotherm {isotherm.__version__}"
     return str(report().get(PEERS[name].environment, {}).get("version", "unknown"))
 
 

