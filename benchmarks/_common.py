@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import subprocess
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Sequence
@@ -48,6 +49,7 @@ def machine(seed: int = SEED) -> dict[str, Any]:
         "python": platform.python_version(),
         "packages": {"isotherm": isotherm.__version__} | {p: _version(p) for p in PACKAGES},
         "commit": _commit(),
+        "arguments": sys.argv[1:],
         "seed": seed,
     }
 

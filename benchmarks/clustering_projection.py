@@ -272,7 +272,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--splits", type=int, default=3)
-    parser.add_argument("--sizes", nargs="+", type=int, default=[5, 10, 20, 50])
+    parser.add_argument("--sizes", nargs="+", type=int, default=[5, 10, 20, 30, 40, 50])
     parser.add_argument("--rounds", type=int, default=25, help="most rounds of PCP for perplexity")
     parser.add_argument("--quick", action="store_true", help="one seed, one split, K = 10")
     options = parser.parse_args()
