@@ -1,5 +1,6 @@
 """Where runs begin: noise, and the spectrum of the counts."""
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from anneal.corpora import admixture, matched, place, toy
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.schedule import Exponential, Fixed
-from isotherm.anneal.start import Noisy, Spectral, varimax
+from isotherm.anneal.start import Noisy, Spectral, orthonormal, varimax
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.data.local import Local
@@ -149,6 +150,37 @@ def test_toy_fit_from_either_start_reaches_the_same_optimum() -> None:
         for start in (Noisy(), Spectral())
     ]
     assert ends == pytest.approx([365.54675992] * 2, abs=1e-3)
+
+
+def test_spectral_start_holds_few_tables() -> None:
+    X = rng(0).poisson(0.02, (40, 20_000))
+    data, wide = place(X), 8 * 20_000 * 32  # bytes of a table with ten vectors more than components
+    model = Aspect(22)
+    Spectral().state(model, data, rng(0))  # compiles
+    tracemalloc.start()
+    Spectral().state(model, data, rng(0))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5 * wide
+
+
+DEPENDENT = {
+    "far apart": np.diag([1.0, 2.0, 3.0]),
+    "nearly one direction": np.ones((3, 3)) + 1e-7 * np.diag([1.0, 2.0, 3.0]),
+    "one direction": np.ones((3, 3)),
+    "nothing": np.zeros((3, 3)),
+    "very unlike in size": np.diag([1e-9, 1.0, 1e9]),
+}
+
+
+@pytest.mark.parametrize("mixing", DEPENDENT.values(), ids=DEPENDENT.keys())
+@pytest.mark.parametrize("n_rows", [3, 50, 9000])
+def test_columns_become_orthonormal(mixing: Array, n_rows: int) -> None:
+    table = rng(0).standard_normal((n_rows, 3)) @ mixing
+    basis, triangle = orthonormal(table.copy())
+    np.testing.assert_allclose(basis.T @ basis, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(basis @ triangle, table, atol=1e-12 * np.abs(table).max())
+    assert (np.tril(triangle, -1) == 0).all()
 
 
 def test_varimax_is_an_orthogonal_rotation() -> None:

@@ -171,6 +171,7 @@ class Annealer:
                 settled = self._settled(run)
                 watch.see(run.now, temperature)
                 record = self._record(run.now.model, data, settled, temperature, watch, clock)
+                del settled  # its statistics are as large as the state
                 best, at = watch.best or (run.now, temperature)
                 trace = (*run.fit.trace, record)
                 tree = best.branches.tree if self.growth else None
@@ -216,7 +217,8 @@ class Annealer:
         before = 0 if run.within is None else run.within.before
         if not before:
             settled = self._settle(run, 0)
-            run.now = run.now._replace(state=settled.state, stats=settled.stats)
+            stats = settled.stats if self.growth or self.stepwise else ()
+            run.now = run.now._replace(state=settled.state, stats=stats)
             if self.growth is None:
                 return settled
             run.now, again = merge(self.growth, run.now, run.data, run.temperature)

@@ -21,6 +21,10 @@ from isotherm.models.base import CountModel, Model, jitter, unigram
 LARGEST = 3.0
 # Eigenvalues below this share of the largest are zero.
 RANK = 1e-9
+# Pivots of a Cholesky factor below this share of the largest: columns that are nearly dependent.
+DEPENDENT = 1e-5
+# Rows of a table that are multiplied at a time.
+PIECE = 4096
 
 
 class Start(Protocol):
@@ -75,8 +79,11 @@ class Spectral:
         """State before the first sweep."""
         copies = _copies(model, data)
         if model.n_components > 1:
-            moves = np.clip(self.size * self._directions(model, data), -LARGEST, LARGEST)
-            copies = jitter(copies * np.exp(moves).astype(copies.dtype), rng, self.noise)
+            moves = self._directions(model, data)
+            moves *= self.size
+            np.clip(moves, -LARGEST, LARGEST, out=moves)
+            copies *= np.exp(moves, out=moves).astype(copies.dtype)
+            copies = jitter(copies, rng, self.noise)
         return state_of(model, data, model.init(data.summary, copies))
 
     def _directions(self, model: CountModel, data: Data) -> Array:
@@ -86,21 +93,25 @@ class Spectral:
         n_columns, K = len(p), model.n_components
         # The test vectors are the same for every seed: the start must not depend on it.
         fixed = np.random.default_rng(0).standard_normal((n_columns, K + min(K, 10)))
-        basis = np.linalg.qr(fixed[:, : min(n_columns, fixed.shape[1])])[0]
+        basis, _ = orthonormal(fixed[:, : min(n_columns, fixed.shape[1])])
+        del fixed  # these tables are the largest of a fit
         for _ in range(self.iterations):
-            image = _gram_times(data, scale, p * scale, basis)
-            basis, triangle = np.linalg.qr(image)
+            shift, basis = (p * scale) @ basis, (scale[:, None] * basis).astype(data.kernels.dtype)
+            basis = _gram_times(data, scale, basis, shift)
+            basis, triangle = orthonormal(basis)
         vectors, values, _ = np.linalg.svd(triangle)
-        vectors = basis @ vectors
-        filled = np.zeros((n_columns, K))
         # Directions beyond the rank of the counts are rounding errors: those components stay put.
         size = min(K, int((values > RANK * values[0]).sum()))
-        loadings = vectors[:, :size] * values[:size] ** 0.25
-        filled[:, :size] = varimax(loadings.astype(data.kernels.dtype))
-        filled *= np.where((filled**3).sum(axis=0) < 0, -1.0, 1.0)
-        change = np.divide(filled, (p * scale)[:, None], out=filled, where=p[:, None] > 0)
-        spread = np.sqrt((p[:, None] * change**2).sum(axis=0))
-        return np.asarray(change / np.where(spread > 0, spread, 1.0))
+        loadings = basis @ (vectors[:, :size] * values[:size] ** 0.25)
+        del basis
+        loadings = varimax(loadings.astype(data.kernels.dtype))
+        change = np.zeros((n_columns, K))
+        change[:, :size] = loadings
+        change *= np.where(np.einsum("jk,jk,jk->k", change, change, change) < 0, -1.0, 1.0)
+        np.divide(change, (p * scale)[:, None], out=change, where=p[:, None] > 0)
+        spread = np.sqrt(np.einsum("j,jk,jk->k", p, change, change))
+        change /= np.where(spread > 0, spread, 1.0)
+        return change
 
 
 def state_of(model: Model, data: Data, params: Any) -> State:
@@ -115,13 +126,15 @@ def varimax(loadings: Array, iterations: int = 30) -> Array:
     last = 0.0
     for _ in range(iterations):
         turned = loadings @ rotation
-        target = turned * (turned**2 - (turned**2).mean(axis=0))
+        target = turned**2
+        target -= target.mean(axis=0)
+        target *= turned
         left, values, right = np.linalg.svd(loadings.T @ target)
         rotation = left @ right
         if values.sum() < last * (1 + 1e-4):
             break
         last = values.sum()
-    return np.asarray(loadings @ rotation, np.float64)
+    return np.asarray(loadings @ rotation)
 
 
 class _Table(NamedTuple):
@@ -137,20 +150,50 @@ def _begin(k: Kernels, block: Any, rows: Any, model: Model, params: Any) -> Expe
     return Expected(model.start(params, block, k), (), 0.0)
 
 
-def _gram_times(data: Data, scale: Array, centre: Array, basis: Array) -> Array:
-    """S'S basis for the centred S = D_x^-1/2 (n - n(x) p') diag(scale), summed over blocks."""
-    _, total, _ = data.sweep(_gram_share, data.no_rows, scale, centre, basis)
+def orthonormal(table: Array) -> tuple[Array, Array]:
+    """Orthonormal columns Q (J, K), in the place of the table, and R (K, K) with Q R = table.
+
+    Twice by the Cholesky factor of the Gram matrix: products alone, of a fraction of the memory
+    and time of reflections, which are left for columns that are nearly dependent.
+    """
+    triangle = np.eye(table.shape[1])
+    for _ in range(2):
+        factor = _factor(table)
+        if factor is None:
+            basis, factor = np.linalg.qr(table)
+            return basis, np.asarray(factor) @ triangle
+        back = np.linalg.inv(factor)
+        for low in range(0, len(table), PIECE):
+            table[low : low + PIECE] = table[low : low + PIECE] @ back
+        triangle = factor @ triangle
+    return table, triangle
+
+
+def _factor(table: Array) -> Array | None:
+    """Triangle R (K, K) with R'R = table'table; None where it would not tell columns apart."""
+    try:
+        factor: Array = np.linalg.cholesky(np.asarray(table.T @ table)).T
+    except np.linalg.LinAlgError:
+        return None
+    pivots = factor.diagonal()
+    return factor if pivots.min() > DEPENDENT * pivots.max() else None
+
+
+def _gram_times(data: Data, scale: Array, scaled: Array, shift: Array) -> Array:
+    """S'S B for the centred S = D_x^-1/2 (n - n(x) p') diag(scale), summed over blocks.
+
+    `scaled` (J, K) is diag(scale) B and `shift` (K,) p' diag(scale) B.
+    """
+    _, total, _ = data.sweep(_gram_share, data.no_rows, scaled, shift)
     table: Array = total.table
+    table *= scale[:, None]
     return table
 
 
-def _gram_share(
-    k: Kernels, block: Block, rows: Any, scale: Array, centre: Array, basis: Array
-) -> Expected:
+def _gram_share(k: Kernels, block: Block, rows: Any, scaled: Array, shift: Array) -> Expected:
+    """Once the right factor is centred, the left one is: what it would take off adds up to zero."""
     totals = block.row_totals
     inverse = np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0)
-    image = k.times(block, scale[:, None] * basis) - np.outer(totals, centre @ basis)
+    image = k.times(block, scaled) - np.outer(totals, shift)
     image *= inverse[:, None]
-    back = scale[:, None] * k.transposed_times(block, image)
-    back -= np.outer(centre, (totals * block.weight) @ image)
-    return Expected((), _Table(back), 0.0)
+    return Expected((), _Table(k.transposed_times(block, image)), 0.0)
