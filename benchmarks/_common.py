@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -123,20 +123,28 @@ def data_folder() -> Path:
     return Path(os.environ.get("ISOTHERM_DATA", ROOT.parent / "shared" / "data"))
 
 
-def counts(name: str) -> Counts:
-    """A real corpus of the data folder; ends the benchmark where it is missing."""
-    path = data_folder() / name / "counts.npz"
+def lacks(what: str) -> NoReturn:
+    """End the benchmark, because this machine does not have what it needs."""
+    print(f"this benchmark needs {what}", file=sys.stderr)
+    raise SystemExit(os.EX_UNAVAILABLE)
+
+
+def data_file(name: str) -> Path:
+    """A file of the data folder; ends the benchmark where it is missing."""
+    path = data_folder() / name
     if not path.exists():
-        raise SystemExit(f"this benchmark needs {name}/counts.npz in the folder ISOTHERM_DATA")
-    return Counts(sparse.load_npz(path))
+        lacks(f"{name} in the folder ISOTHERM_DATA")
+    return path
+
+
+def counts(name: str) -> Counts:
+    """A real corpus of the data folder."""
+    return Counts(sparse.load_npz(data_file(f"{name}/counts.npz")))
 
 
 def vectors(folder: str, name: str) -> np.ndarray:
-    """A table of numbers (I, D) of the data folder; ends the benchmark where it is missing."""
-    path = data_folder() / folder / name
-    if not path.exists():
-        raise SystemExit(f"this benchmark needs {folder}/{name} in the folder ISOTHERM_DATA")
-    return np.loadtxt(path, delimiter=",")
+    """A table of numbers (I, D) of the data folder."""
+    return np.loadtxt(data_file(f"{folder}/{name}"), delimiter=",")
 
 
 def newsgroups(seed: int = SEED) -> Corpus:

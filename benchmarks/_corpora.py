@@ -48,12 +48,8 @@ class Documents(NamedTuple):
 def documents(name: str) -> Documents:
     """One of CORPORA; ends the benchmark where it is missing."""
     one = CORPORA[name]
-    folder = common.data_folder() / one.folder
-    if not (folder / one.counts).exists():
-        raise SystemExit(
-            f"this benchmark needs {one.folder}/{one.counts} in the folder ISOTHERM_DATA"
-        )
-    counts = Counts(sparse.load_npz(folder / one.counts))
+    path = common.data_file(f"{one.folder}/{one.counts}")
+    folder, counts = path.parent, Counts(sparse.load_npz(path))
     labels = np.loadtxt(folder / one.labels, dtype=int) if one.labels else None
     return Documents(counts, one.k, labels, _texts(folder / one.texts) if one.texts else None)
 

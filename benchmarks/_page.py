@@ -34,17 +34,24 @@ class Part(NamedTuple):
     tables: Callable[[Document], Iterable[Table]]
     script: str = ""
     needs: str = ""
+    title: str = ""
 
     @property
     def heading(self) -> str:
-        """The name as words."""
-        name = self.name.replace("_", " ").replace("-", ", ")
-        return name[0].upper() + name[1:]
+        """The title, or the name as words."""
+        return self.title or self.name.replace("_", " ").capitalize()
 
     @property
     def command(self) -> str:
         """What prints the figures."""
         return f"python benchmarks/{self.script or self.name + '.py'}"
+
+    def ran(self, document: Document) -> str:
+        """What printed these figures: the command with the arguments that the run had."""
+        given = document["machine"].get("arguments")
+        if given is None:
+            return self.command
+        return " ".join([*self.command.split()[:2], *given])
 
 
 class Section(NamedTuple):

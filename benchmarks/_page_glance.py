@@ -9,9 +9,10 @@ from _page import Row, load, markdown, mean
 OURS = "isotherm AspectModel"
 SAYS = (
     "**At a glance**, means over seeds: perplexity of unseen documents over ours (above one: ours "
-    "predicts better), cosine of matched topics over seeds (one: every seed gives the same), and "
-    "the share of a peer's CPU seconds after which ours predicts as well as the peer does at its "
-    "end, the worst over corpora and threads."
+    "predicts better), cosine of matched topics over seeds (one: every seed gives the same; what "
+    "other documents would give is in [Quality at equal K](#quality-at-equal-k)), and CPU seconds "
+    "of ours over those of the peer until ours predicts as well as the peer does at its end, the "
+    "worst over corpora and threads."
 )
 
 
@@ -46,4 +47,4 @@ def _line(
     line["stability"] = mean(row["stability"] for row in own)
     ratios = [row["CPU ratio"] for row in raced if row["peer"] == name]
     there = [ratio for ratio in ratios if ratio is not None]
-    return line | {"CPU we need": max(there) if there else None}
+    return line | {"CPU, ours / theirs, to equal perplexity": max(there) if there else None}

@@ -135,23 +135,27 @@ SECTIONS = (
                 f"Oil flow. {_ROBUST}",
                 robustness,
                 "gtm_robustness.py --data oil",
+                title="Robustness of maps: oil flow",
             ),
             Part(
                 "gtm_robustness-maccs",
                 f"Molecules. {_ROBUST}",
                 robustness,
                 "gtm_robustness.py --data maccs",
+                title="Robustness of maps: molecules",
             ),
             Part(
                 "gtm_speed",
                 "An EM iteration of the map next to ugtm's, with the same numbers and threads.",
                 gtm_speed,
+                title="Speed of maps",
             ),
             Part(
                 "map_quality",
                 "Every method has its default settings. Disparity is that of Procrustes between "
                 "seeds; `resampled` is the same between maps of nine tenths of the rows.",
                 map_quality,
+                title="Quality of maps",
             ),
             Part(
                 "corpus-map-AspectModel",
@@ -159,6 +163,7 @@ SECTIONS = (
                 "of words) and labels found, for every way.",
                 corpus_map,
                 "corpus_map.py",
+                title="Maps of documents",
             ),
         ),
     ),
@@ -181,6 +186,7 @@ SECTIONS = (
                 "Clusters over shared topics next to the usual ways, against labels; and "
                 "perplexity of documents that no model saw.",
                 clustering_projection,
+                title="Clusters over shared topics",
             ),
             Part(
                 "biclusters",
@@ -194,19 +200,27 @@ SECTIONS = (
                 "A few labels to a group, all other documents without: a linear classifier on "
                 "topics, with and without ties to neighbours.",
                 semi_supervised,
+                title="Few labels",
             ),
             Part(
                 "paper_classifiers",
                 "Two figures of the papers: is DTM touchy about its settings, and do ten topics of "
                 "PCP serve a classifier better than those of LDA and pLSI?",
                 paper_classifiers,
+                title="Two figures of the papers",
             ),
             Part(
                 "document_mixture",
                 "One topic to a document: annealed fits against EM runs from two kinds of start.",
                 document_mixture,
+                title="Document mixture",
             ),
-            Part("neighbors", "The graph of neighbours that ties need.", neighbors),
+            Part(
+                "neighbors",
+                "The graph of neighbours that ties need.",
+                neighbors,
+                title="Neighbours",
+            ),
         ),
     ),
     Section(

@@ -71,13 +71,20 @@ SECTIONS = (
                 "Sweeps, whole fits and maps on one GPU, and how far they are from the CPU's.",
                 gpu,
                 needs="an NVIDIA GPU and the extra `gpu`",
+                title="On a GPU",
             ),
-            Part("out_of_core", "Counts on the disk next to counts in memory.", out_of_core),
+            Part(
+                "out_of_core",
+                "Counts on the disk next to counts in memory.",
+                out_of_core,
+                title="Counts on the disk",
+            ),
             Part(
                 "cluster",
                 "Two Dask workers next to two threads of one process.",
                 cluster,
                 needs="the extra `cluster`",
+                title="On a cluster",
             ),
             Part(
                 "cluster-cuda",
@@ -86,13 +93,20 @@ SECTIONS = (
                 cluster,
                 script="cluster.py --device cuda",
                 needs="an NVIDIA GPU and the extras `gpu` and `cluster`",
+                title="A cluster that shares a GPU",
             ),
-            Part("stepwise", "Steps on batches of documents next to whole sweeps.", rows),
+            Part(
+                "stepwise",
+                "Steps on batches of documents next to whole sweeps.",
+                rows,
+                title="Batches",
+            ),
             Part(
                 "plan",
                 "A formula for sweeps, fitted to some sizes and tried on others, and what it says "
                 "of corpora that do not fit this machine.",
                 plan,
+                title="Planning",
             ),
         ),
     ),

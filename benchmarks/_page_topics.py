@@ -18,7 +18,9 @@ def quality(document: Document) -> Iterator[Table]:
         "Three seeds of ours: what held-out tokens do to its topics, and ways around it",
         document["tried"],
     )
-    yield Table("Three fits, each to another nine tenths of the documents", document["samples"])
+    yield Table(
+        "Three fits of one seed, each to another nine tenths of the documents", document["samples"]
+    )
 
 
 def time_to_quality(document: Document) -> Iterator[Table]:
@@ -119,8 +121,9 @@ SECTIONS = (
                 "time_to_quality",
                 "Seconds until isotherm's held-out perplexity is at the level that a peer ends "
                 "with, next to the seconds of that peer. Scoring is not counted. BigARTM with its "
-                "regularisers and BERTopic are not raced: they end above levels that ours passes "
-                "on its way, and take more CPU seconds than those raced here (Quality at equal K).",
+                "regularisers and BERTopic are not raced: the first ends above BigARTM without, "
+                "which is raced, the second takes several times the CPU seconds of any other "
+                "(Quality at equal K).",
                 time_to_quality,
                 needs="`make bench-peers`",
             ),
@@ -131,17 +134,20 @@ SECTIONS = (
         (
             Part(
                 "topic_numbers",
-                "The number of topics is unknown to all. isotherm grows until more topics do not "
+                "The number of topics is unknown to all, but for the rows that are cut to the "
+                "labels, which are told it. isotherm grows until more topics do not "
                 "predict better, a hierarchical Dirichlet process draws its number, and a grid "
                 "pays for every number it tries.",
                 topic_numbers,
                 needs="`make bench-peers`",
+                title="Numbers of topics",
             ),
             Part(
                 "growing",
                 "The growing fit next to the best of five fixed numbers of its own model, which "
                 "costs the time of all five.",
                 growing,
+                title="Growing",
             ),
         ),
     ),
@@ -154,11 +160,13 @@ SECTIONS = (
                 "process whose peak the system counts. An exponent of 1 is linear growth.",
                 growth,
                 needs="`make bench-peers`",
+                title="Growth of seconds and memory",
             ),
             Part(
                 "scaling",
                 "The cost of a sweep alone, over 25 sizes.",
                 scaling,
+                title="Growth of a sweep",
             ),
         ),
     ),
@@ -170,11 +178,17 @@ SECTIONS = (
                 "A sweep of the aspect model next to an iteration of scikit-learn's NMF "
                 "(Kullback-Leibler) and a sweep of tomotopy's LDA on the same counts.",
                 kernels,
+                title="Sweeps",
             ),
             Part(
                 "family_speed", "The other dyadic models, each next to its own work.", family_speed
             ),
-            Part("linked_speed", "Models that tie documents to their neighbours.", linked_speed),
+            Part(
+                "linked_speed",
+                "Models that tie documents to their neighbours.",
+                linked_speed,
+                title="Sweeps with neighbours",
+            ),
         ),
     ),
     Section(

@@ -68,10 +68,8 @@ def main() -> None:
     options = parser.parse_args()
     info = common.machine()
     common.print_machine(info)
-    path = common.data_folder() / "adjnoun" / "pairs.tsv.gz"
-    if not path.exists():
-        raise SystemExit("this benchmark needs adjnoun/pairs.tsv.gz in the folder ISOTHERM_DATA")
-    counts = keep_frequent(read_pairs(path), options.min_count)
+    pairs = read_pairs(common.data_file("adjnoun/pairs.tsv.gz"))
+    counts = keep_frequent(pairs, options.min_count)
     folds = [table2.fold_of(counts, seed) for seed in range(options.seeds)]
     print(f"{counts!r}; unigram perplexity {np.mean([fold.unigram for fold in folds]):.0f}")
     rows = [

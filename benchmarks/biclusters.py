@@ -141,7 +141,7 @@ def main() -> None:
     info = common.machine()
     common.print_machine(info)
     counts = common.counts("20news")
-    groups = np.loadtxt(common.data_folder() / "20news" / "labels.txt", dtype=int)
+    groups = np.loadtxt(common.data_file("20news/labels.txt"), dtype=int)
     k = int(groups.max()) + 1
     for name in METHODS:  # compiles, and reads what is read once
         METHODS[name](counts.take_rows(slice(0, None, 50)).keep_columns(), 3, 0)

@@ -19,6 +19,7 @@ from isotherm.anneal.start import Noisy
 from isotherm.data.counts import Counts
 from isotherm.data.local import Local
 from isotherm.data.remote import Remote
+from isotherm.errors import IsothermError
 from isotherm.kernels.devices import kernels_on
 from isotherm.models.aspect import Aspect
 
@@ -27,8 +28,10 @@ MOST = 1.25
 
 def main() -> None:
     """Print the table, and write the results."""
-    from distributed import Client, LocalCluster
-
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        common.lacks("the extra 'cluster'")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=210_000)
     parser.add_argument("--columns", type=int, default=10_000)
@@ -38,9 +41,12 @@ def main() -> None:
     options = parser.parse_args()
     info = common.machine()
     common.print_machine(info)
-    counts = Counts(common.zipf(options.rows, options.columns))
     device, model = options.device, Aspect(options.components)
-    kernels, theirs = kernels_on(device), kernels_on(device, elsewhere=True)
+    try:
+        kernels, theirs = kernels_on(device), kernels_on(device, elsewhere=True)
+    except IsothermError as missing:
+        common.lacks(f"device {device}: {missing}")
+    counts = Counts(common.zipf(options.rows, options.columns))
     sides: dict[str, Any] = {}
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,

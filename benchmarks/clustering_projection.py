@@ -90,9 +90,7 @@ TABLE2 = (
 
 def read(folder: str, name: str) -> tuple[sparse.csr_array, np.ndarray]:
     """Counts and labels of a data set; ends the benchmark where it is missing."""
-    path = common.data_folder() / folder / f"{name}-counts.npz"
-    if not path.exists():
-        raise SystemExit(f"this benchmark needs {folder}/{path.name} in the folder ISOTHERM_DATA")
+    path = common.data_file(f"{folder}/{name}-counts.npz")
     labels = np.loadtxt(path.with_name(f"{name}-labels.txt"), dtype=int)
     return sparse.csr_array(sparse.load_npz(path)), labels
 
@@ -101,7 +99,7 @@ def corpora() -> list[Labelled]:
     """The two of the paper."""
     news, groups = read("20news", "four-groups")
     stories, categories = read("reuters", "five")
-    several = np.loadtxt(common.data_folder() / "reuters" / "five-multilabels.txt")
+    several = np.loadtxt(common.data_file("reuters/five-multilabels.txt"))
     return [
         Labelled("newsgroups", news, groups, np.ones(len(groups), bool), 4),
         Labelled("Reuters", stories, categories, several.sum(axis=1) == 1, 5),

@@ -57,7 +57,7 @@ def ap() -> Labelled:
 
 def newsgroups() -> Labelled:
     whole = common.counts("20news")
-    labels = np.loadtxt(common.data_folder() / "20news" / "labels.txt", dtype=int)
+    labels = np.loadtxt(common.data_file("20news/labels.txt"), dtype=int)
     return sample(whole, labels)
 
 

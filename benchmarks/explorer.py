@@ -294,7 +294,7 @@ def main() -> None:
         return
     lacking = _browser.missing()
     if lacking:
-        raise SystemExit(f"this benchmark needs {lacking}")
+        common.lacks(lacking)
     rows = measured(options.sizes, options.pages, options.limit)
     common.print_table([told(found, options.limit) for found in rows], "Pages")
     targets = targets_of(rows)

@@ -66,7 +66,9 @@ def sweep_rows(counts: Counts, limits: dict[str, float]) -> list[dict[str, Any]]
         ours = common.Ours(model, data, Noisy(1.0).state(model, data, np.random.default_rng(0)))
         for _ in range(5):
             ours = ours._replace(state=ours.sweep(TEMPERATURE))
+        torch.cuda.reset_peak_memory_stats()
         took = gpu.seconds(lambda ours=ours: ours.sweep(TEMPERATURE))
+        peak = torch.cuda.max_memory_allocated() / 1e9
         adds = 3 if isinstance(model, Aspect) else 2
         moved, done = 2 * counts.nnz * K * size, 2 * adds * counts.nnz * K
         rows.append({
@@ -75,6 +77,7 @@ def sweep_rows(counts: Counts, limits: dict[str, float]) -> list[dict[str, Any]]
             "ms": 1e3 * took, "gathers TB/s": moved / took / 1e12,
             "of cache": moved / took / 1e12 / limits["gathers"],
             "of copy": moved / took / 1e12 / limits["copy"], "TFLOP/s": done / took / 1e12,
+            "peak GB": peak,
         })  # fmt: skip
     return rows
 
@@ -257,8 +260,8 @@ if __name__ == "__main__":
 
         import _gpu as gpu
     except ImportError as missing:
-        raise SystemExit(f"this benchmark needs the extra 'gpu' ({missing})") from missing
+        common.lacks(f"the extra 'gpu' ({missing})")
     if not torch.cuda.is_available():
-        raise SystemExit("this benchmark needs an NVIDIA GPU")
+        common.lacks("an NVIDIA GPU")
     os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")
     main()

@@ -34,9 +34,7 @@ class Texts(NamedTuple):
 
 def real(folder: str, name: str, times: int) -> Texts:
     """Texts of a file of JSON lines, repeated; ends the benchmark where it is missing."""
-    path = common.data_folder() / folder / name
-    if not path.exists():
-        raise SystemExit(f"this benchmark needs {folder}/{name} in the folder ISOTHERM_DATA")
+    path = common.data_file(f"{folder}/{name}")
     texts = read_texts(path)
     return Texts(f"{folder} x {times}", texts * times, path)
 

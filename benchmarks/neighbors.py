@@ -64,7 +64,7 @@ def main() -> None:
     info = common.machine()
     common.print_machine(info)
     counts = common.counts("20news")
-    labels = np.loadtxt(common.data_folder() / "20news" / "labels.txt", dtype=int)
+    labels = np.loadtxt(common.data_file("20news/labels.txt"), dtype=int)
     for method in METHODS[:2]:
         Neighbors.of(counts[:50], method=method).graph()
     in_rows = np.bincount(counts.matrix.indices, minlength=counts.n_columns).astype(float)

@@ -39,6 +39,8 @@ SECTIONS: tuple[Section, ...] = (
 )
 # What the library is judged by first: misses of these stand in the first paragraph.
 HEADLINE = ("quality", "time_to_quality", "topic_numbers", "growth", "kernels", "stability")
+# Of these, every one in words; of the others the number.
+SPELT_OUT = ("quality", "time_to_quality")
 
 HOW = """\
 Every figure below was printed by the command under its table, on the machine, date and commit that
@@ -67,12 +69,14 @@ def render(folder: Path = RESULTS) -> str:
 def headline(folder: Path) -> list[str]:
     """What does not hold and what does, from the targets of the results that matter most."""
     found = {part.name: load(part.name, folder) for section in SECTIONS for part in section.parts}
-    broken = [f"*{name}*: {told(row)}" for name in HEADLINE for row in missed(found[name])]
+    broken = {name: missed(found[name]) for name in HEADLINE if missed(found[name])}
     absent = [f"`{name}`" for name in HEADLINE if found[name] is None]
     total = sum(len(targets(found[name])) for name in HEADLINE)
-    first = f"Of {total} targets of the questions asked first, {total - len(broken)} are met."
+    number = sum(map(len, broken.values()))
+    first = f"Of {total} targets of the questions asked first, {total - number} are met."
     if broken:
-        first += " isotherm does **not** reach " + "; ".join(broken) + "."
+        where = "; ".join(_not_reached(name, rows) for name, rows in broken.items())
+        first += f" isotherm does **not** reach {where}. The next table has them all."
     if absent:
         first += f" **Not measured yet:** {', '.join(absent)}."
     told_by = ((name, found[name]) for name in HEADLINE)
@@ -84,11 +88,27 @@ def headline(folder: Path) -> list[str]:
     first = " ".join([first, *notes])
     holds = [f"- *{name}*: {line}" for name in HEADLINE if (line := _kept(found[name]))]
     rest = {n: len(missed(d)) for n, d in found.items() if n not in HEADLINE and missed(d)}
-    blocks = [first, *_page_glance.glance(folder)]
+    blocks = [first, *_misses(broken), *_page_glance.glance(folder)]
     if rest:
         where = ", ".join(f"{name} ({number})" for name, number in rest.items())
         blocks.append(f"Other targets that are missed, told in their sections: {where}.")
     return [*blocks, "What holds:", "\n".join(holds)] if holds else blocks
+
+
+def _not_reached(name: str, rows: list[Row]) -> str:
+    if name in SPELT_OUT:
+        return f"*{name}*: " + "; ".join(map(told, rows))
+    return f"{len(rows)} of *{name}*"
+
+
+def _misses(broken: dict[str, list[Row]]) -> list[str]:
+    rows = [
+        {"not reached, by": name, "target": row["target"]}
+        | {"wanted": row["wanted"], "measured": row["measured"]}
+        for name, missing in broken.items()
+        for row in missing
+    ]
+    return [markdown(rows)] if rows else []
 
 
 def _kept(document: Document | None, most: int = 6) -> str:
@@ -144,7 +164,7 @@ def part_blocks(part: Part, folder: Path) -> list[str]:
         blocks += [f"*Targets: {met} met, {len(fails)} missed:*", markdown(rows)]
     elif met:
         blocks.append(f"*Targets: all {met} met.*")
-    blocks.append(f"`{part.command}` — {origin(document)}")
+    blocks.append(f"`{part.ran(document)}` — {origin(document)}")
     return blocks
 
 

@@ -31,7 +31,12 @@ def ours(item: Row, document: Document | None) -> list[Any]:
     rows = only((document or {}).get(item["part"], []), **item.get("where", {}))
     how = item.get("how", "mean")
     if "values" in item:
-        return [_figure(rows, value, how) for value in item["values"]]
+        found = [_figure(rows, value, how) for value in item["values"]]
+        if "less" not in item or document is None:
+            return found
+        base = only(document[item["part"]], **item["less"])
+        pairs = zip(found, (_figure(base, value, how) for value in item["values"]), strict=True)
+        return [None if f is None or b is None else f - b for f, b in pairs]
     value = item["value"]
     if "by" not in item:
         return [_figure(rows, value, how)]

@@ -188,9 +188,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--others", type=int, default=6, help="number of other mosaics")
     options = parser.parse_args()
-    path = common.data_folder() / "brodatz" / "mosaic16.npz"
-    if not path.exists():
-        raise SystemExit("this benchmark needs brodatz/mosaic16.npz in the folder ISOTHERM_DATA")
+    path = common.data_file("brodatz/mosaic16.npz")
     info = common.machine()
     common.print_machine(info)
     stored = np.load(path)

@@ -93,7 +93,7 @@ def labelled() -> list[Case]:
     """Four groups, five categories, and some postings of all twenty groups."""
     four, five = clustering_projection.corpora()
     whole = common.counts("20news")
-    labels = np.loadtxt(common.data_folder() / "20news" / "labels.txt", dtype=int)
+    labels = np.loadtxt(common.data_file("20news/labels.txt"), dtype=int)
     some = np.sort(np.random.default_rng(common.SEED).permutation(len(labels))[:MOST_NEWS])
     part = whole.take_rows(some).keep_columns(min_rows=2)
     return [

@@ -77,8 +77,25 @@ def test_a_missed_target_stands_in_the_first_paragraph(page: ModuleType, tmp_pat
     kernels(tmp_path, 5.25, "FAIL")
     blocks = page.render(tmp_path).split("\n\n")
     assert blocks[1].startswith("Of 1 targets of the questions asked first, 0 are met.")
-    assert "does **not** reach *kernels*: x NMF: 5.25 (>= 6)" in blocks[1]
+    assert "does **not** reach 1 of *kernels*. The next table has them all." in blocks[1]
+    assert "| kernels | x NMF | >= 6 | 5.25 |" in blocks[2]
     assert "| x NMF | >= 6 | 5.25 |" in "\n".join(blocks)
+
+
+def test_what_is_promised_first_is_told_in_words(page: ModuleType, tmp_path: Path) -> None:
+    parts = {"summary": [], "settings": [], "tried": [], "samples": []}
+    write(tmp_path, "quality", **parts, targets=[target("perplexity", 1.25, "FAIL")])
+    blocks = page.render(tmp_path).split("\n\n")
+    assert "does **not** reach *quality*: perplexity: 1.25 (>= 6)." in blocks[1]
+
+
+def test_a_run_is_told_with_its_arguments(page: ModuleType, tmp_path: Path) -> None:
+    kernels(tmp_path, 9.0, "pass")
+    assert "`python benchmarks/kernels.py` — 2026" in page.render(tmp_path)
+    info = machine(arguments=["--quick"])
+    path = tmp_path / "kernels.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"machine": info}))
+    assert "`python benchmarks/kernels.py --quick` — 2026" in page.render(tmp_path)
 
 
 def test_a_target_that_is_met_is_no_miss(page: ModuleType, tmp_path: Path) -> None:
@@ -115,7 +132,8 @@ def test_peers_stand_beside_ours_at_the_top(page: ModuleType, tmp_path: Path) ->
     write(tmp_path, "time_to_quality", summary=races, curves=[])
     text = page.render(tmp_path)
     table = text[text.index("**At a glance**") :].split("\n\n")[1].splitlines()
-    names = "| model | perplexity, ap | perplexity, news | stability | CPU we need |"
+    names = "| model | perplexity, ap | perplexity, news | stability | "
+    names += "CPU, ours / theirs, to equal perplexity |"
     assert table[0] == names
     assert table[2:] == [
         "| isotherm AspectModel | 1 | 1 | 0.75 | – |",
@@ -199,10 +217,9 @@ def test_our_figures_of_a_paper(papers: ModuleType) -> None:
     assert papers.ours(item | {"how": "max"}, found) == [6.0, 2.0, None]
     relative = item | {"relative_to": {"model": "b"}}
     assert papers.ours(relative, found) == [pytest.approx(5 / 9), pytest.approx(2 / 9), None]
-    assert papers.ours({"part": "rows", "where": {"K": 3}, "values": ["p", "q"]}, found) == [
-        2.0,
-        None,
-    ]
+    several = {"part": "rows", "where": {"K": 3}, "values": ["p", "q"]}
+    assert papers.ours(several, found) == [2.0, None]
+    assert papers.ours(several | {"less": {"model": "b"}}, found) == [-7.0, None]
     assert papers.ours(item, None) == [None, None, None]
 
 

@@ -143,17 +143,22 @@ def test_the_runner_goes_on_after_a_failure(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "bad.py").write_text("raise SystemExit(3)")
-    (tmp_path / "good.py").write_text("print('well')")
-    known = {name: scripts.run.Question(name, "?", "none", "a second") for name in ("bad", "good")}
+    (tmp_path / "good.py").write_text("import sys; print('well', *sys.argv[1:])")
+    (tmp_path / "poor.py").write_text("import os; raise SystemExit(os.EX_UNAVAILABLE)")
+    names = ("bad", "poor", "good")
+    known = {name: scripts.run.Question(name, "?", "none", "a second") for name in names}
+    monkeypatch.setattr(scripts.run, "AGAIN", {"good": ("--once", "more")})
     run = scripts.run.run
     monkeypatch.setattr(scripts.run, "questions", lambda: known)
-    monkeypatch.setattr(scripts.run, "run", lambda name: run(name, tmp_path))
+    monkeypatch.setattr(scripts.run, "run", lambda *job: run(*job, folder=tmp_path))
     monkeypatch.setattr(sys, "argv", ["run.py", "all"])
     assert scripts.run.main() == 1
     said = capfd.readouterr().out
     assert "bad: FAILED with code 3" in said
+    assert "poor: not run" in said
     assert "well\n" in said
-    assert said.strip().endswith("FAILED: bad")
+    assert "well --once more\n" in said
+    assert said.strip().endswith("NOT RUN, see why above: poor\nFAILED: bad")
     monkeypatch.setattr(sys, "argv", ["run.py", "good"])
     assert scripts.run.main() == 0
 
