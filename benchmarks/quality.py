@@ -9,7 +9,8 @@ largest topic of each training document, by the model's own weights, against the
 
 Fits are kept in results/fits: a run that is interrupted goes on, and a fit is made again only if
 its settings, program or protocol have changed. Seeds come last, so that an unfinished run has some
-of every model. With `--slow S` a peer that takes more than S CPU seconds gets two seeds at most.
+of every model; `--kept` makes a table of that, without new fits. With `--slow S` a peer that takes
+more than S CPU seconds gets two seeds at most.
 """
 
 from __future__ import annotations
@@ -76,8 +77,7 @@ class Bench:
         `sample` leaves out a tenth of the training documents, another for each number.
         """
         part = {} if sample is None else {"sample": sample}
-        digest = key(self.name, self.k, model, seed, settings | part)
-        path = FITS / f"{self.name}-{model}-{seed}-{digest}.npz"
+        path = self.path(model, seed, **settings, **part)
         if not path.exists():
             row, table = self._fit(model, seed, sample, settings)
             if row["error"]:
@@ -88,6 +88,11 @@ class Bench:
             partial.rename(path)
         with np.load(path, allow_pickle=False) as found:
             return json.loads(str(found["row"])) | {"file": str(path)}
+
+    def path(self, model: str, seed: int, **settings: Any) -> Path:
+        """File in which a fit is kept, or would be."""
+        digest = key(self.name, self.k, model, seed, settings)
+        return FITS / f"{self.name}-{model}-{seed}-{digest}.npz"
 
     def _fit(
         self, model: str, seed: int, sample: int | None, settings: dict[str, Any]
@@ -131,18 +136,20 @@ def key(corpus: str, k: int, model: str, seed: int, settings: dict[str, Any]) ->
 
 
 def rounds(
-    benches: Sequence[Bench], models: Sequence[str], seeds: int, slow: float, jobs: int
+    benches: Sequence[Bench], models: Sequence[str], options: argparse.Namespace
 ) -> Iterator[list[Row]]:
     """All rows so far, after every seed."""
     rows: list[Row] = []
     most: dict[tuple[str, str], int] = {}
-    for seed in range(seeds):
+    for seed in range(options.seeds):
         pairs = [(bench, model) for bench in benches for model in models]
-        todo = [one for one in pairs if seed < most.get((one[0].name, one[1]), seeds)]
-        with ThreadPoolExecutor(jobs) as pool:
+        todo = [one for one in pairs if seed < most.get((one[0].name, one[1]), options.seeds)]
+        if options.kept and seed:  # of the first, what cannot be fitted says why
+            todo = [(bench, model) for bench, model in todo if bench.path(model, seed).exists()]
+        with ThreadPoolExecutor(options.jobs) as pool:
             for row in pool.map(lambda one, seed=seed: told(*one, seed), todo):
                 rows.append(row)
-                if row["error"] or (row["cpu s"] > slow and row["model"] != OURS):
+                if row["error"] or (row["cpu s"] > options.slow and row["model"] != OURS):
                     most[row["corpus"], row["model"]] = 0 if row["error"] else FEW_SEEDS
         yield rows
 
@@ -225,6 +232,7 @@ def main() -> None:
     parser.add_argument("--models", nargs="*", default=MODELS)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--slow", type=float, default=float("inf"), help="CPU s, then two seeds")
+    parser.add_argument("--kept", action="store_true", help="of seeds past the first, kept fits")
     parser.add_argument("--jobs", type=int, default=2, help="fits at the same time")
     parser.add_argument("--samples", action=argparse.BooleanOptionalAction, default=True)
     options = parser.parse_args()
@@ -239,7 +247,7 @@ def main() -> None:
     ways = tried(benches, options.jobs) if OURS in options.models else []
     common.print_table(ways, "What was tried to make every seed give the same topics")
     rows: list[Row] = []
-    for rows in rounds(benches, options.models, options.seeds, options.slow, options.jobs):
+    for rows in rounds(benches, options.models, options):
         write(info, rows, tried=ways, samples=[], settings=settings)
     if options.samples:
         samples = sampled(benches, options.models, options.jobs)
