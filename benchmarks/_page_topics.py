@@ -134,8 +134,8 @@ SECTIONS = (
         (
             Part(
                 "topic_numbers",
-                "The number of topics is unknown to all, but for the rows that are cut to the "
-                "labels, which are told it. isotherm grows until more topics do not "
+                "The number of topics is unknown to all, but for the rows that say that they are "
+                "cut to the labels or told their number. isotherm grows until more topics do not "
                 "predict better, a hierarchical Dirichlet process draws its number, and a grid "
                 "pays for every number it tries.",
                 topic_numbers,

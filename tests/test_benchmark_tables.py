@@ -102,6 +102,14 @@ def test_ours_is_judged_by_the_best_of_the_others(numbers: ModuleType) -> None:
     assert [target.met for target in judged] == [False, False, True]
 
 
+def test_what_is_told_the_number_is_judged_by_what_is_told_it_too(numbers: ModuleType) -> None:
+    rows = [("isotherm X", 0.2), (f"isotherm X{numbers.CUT}", 0.6), ("a", 0.3)]
+    rows += [(f"a{numbers.TOLD}", 0.9), (f"b{numbers.TOLD}", 0.5)]
+    text = [row(name, 9, data="text", NMI=value) for name, value in rows]
+    *_, unaware, _, aware = numbers.judge([], text)
+    assert (unaware.value, aware.value) == pytest.approx((-0.1, -0.3))
+
+
 def test_planted_documents_have_their_groups(numbers: ModuleType) -> None:
     for case in (numbers.mixed(5, 1), numbers.single(5, 1)):
         assert case.n_groups == 5
