@@ -14,7 +14,8 @@ from isotherm.anneal.grow import Growth
 from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.prune import fewest
 from isotherm.anneal.schedule import Exponential
-from isotherm.anneal.trace import Fit, Outcome
+from isotherm.anneal.start import state_of
+from isotherm.anneal.trace import Fit, Outcome, Step
 from isotherm.data.counts import Counts
 from isotherm.data.local import Local
 from isotherm.kernels.cpu import Cpu
@@ -43,7 +44,13 @@ def fit() -> Fit:
     assert largest > 4
     # As if more than the planted number had been chosen.
     step = next(step for step in found.path if step.n_components > 4)
-    return replace(found, model=step.model, temperature=step.temperature, tree=step.tree)
+    return chosen(found, step)
+
+
+def chosen(fit: Fit, step: Step) -> Fit:
+    """The fit as if it had come to that step."""
+    state = state_of(step.model, DATA, step.params)
+    return replace(fit, model=step.model, state=state, temperature=step.temperature, tree=step.tree)
 
 
 def test_what_more_components_are_not_worth_is_taken_back(fit: Fit) -> None:
@@ -66,27 +73,39 @@ def test_what_more_components_are_not_worth_is_taken_back(fit: Fit) -> None:
 
 
 def test_components_that_are_worth_it_stay(fit: Fit) -> None:
-    chosen = next(step for step in fit.path if step.n_components == 4)
-    right = replace(fit, model=chosen.model, temperature=chosen.temperature, tree=chosen.tree)
-    kept = fewest(STRICT, right, DATA, HELD)
+    step = next(step for step in fit.path if step.n_components == 4)
+    kept = fewest(STRICT, chosen(fit, step), DATA, HELD)
     assert kept.model.n_components == 4
-    assert kept.tree == chosen.tree
-    assert kept.temperature <= chosen.temperature
+    assert kept.tree == step.tree
+    assert kept.temperature <= step.temperature
 
 
 def test_what_was_chosen_too_hot_cools_on(fit: Fit) -> None:
-    chosen = next(step for step in fit.path if step.n_components == 4)
-    hot = 6.0 * chosen.temperature
-    early = chosen._replace(temperature=hot, heldout=1.5 * chosen.heldout)
-    path = tuple(early if step is chosen else step for step in fit.path)
-    right = replace(fit, model=chosen.model, temperature=hot, tree=chosen.tree, path=path)
+    four = next(step for step in fit.path if step.n_components == 4)
+    hot = 6.0 * four.temperature
+    early = four._replace(temperature=hot, heldout=1.5 * four.heldout)
+    path = tuple(early if step is four else step for step in fit.path)
+    right = replace(chosen(fit, early), path=path)
     cold = fewest(STRICT, right, DATA, HELD)
     assert cold.temperature < hot
     step = next(step for step in cold.path if step.n_components == 4)
-    assert step.heldout < 1.05 * chosen.heldout
+    assert step.heldout < 1.05 * four.heldout
     # Not below the end of the schedule.
     warm = replace(STRICT, schedule=Exponential(0.95, end=hot, margin=1.0))
     assert fewest(warm, right, DATA, HELD).temperature == hot
+
+
+def test_a_run_that_went_on_by_itself_does_not_cool_on_again(
+    fit: Fit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    four = next(step for step in fit.path if step.n_components == 4)
+    hotter = [record for record in fit.trace if record.temperature >= four.temperature]
+    cooled = replace(hotter[-1], temperature=0.9 * four.temperature, n_components=4)
+    right = replace(chosen(fit, four), trace=(*hotter, cooled))
+    monkeypatch.setattr(prune, "HeldoutRule", None)  # would be asked if it cooled on
+    assert fewest(STRICT, right, DATA, HELD).temperature == four.temperature
+    with pytest.raises(TypeError):
+        fewest(STRICT, replace(right, trace=tuple(hotter)), DATA, HELD)
 
 
 def test_the_most_alike_are_joined_first() -> None:

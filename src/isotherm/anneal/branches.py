@@ -52,27 +52,30 @@ class Branches(NamedTuple):
 
     def without(self, components: list[int]) -> Branches:
         """Components taken out: the other half of each is what their parent was before."""
-        branches = self
-        for component in sorted(components, reverse=True):
-            branches = branches._without(component)
-        return branches
-
-    def _without(self, component: int) -> Branches:
-        node = self.leaves[component]
-        above = self.parents[node]
-        other = next(n for n, parent in enumerate(self.parents) if parent == above and n != node)
         parents, temperatures = list(self.parents), list(self.temperatures)
-        temperatures[above] = temperatures[other]
-        parents = [above if parent == other else parent for parent in parents]
-        leaves = [above if leaf == other else leaf for leaf in self.leaves]
-        del leaves[component]
-        # The two nodes are gone; those behind them move up.
-        number: dict[int, int] = {}
-        for n in range(len(parents)):
-            if n not in (node, other):
-                number[n] = len(number)
+        children: list[list[int]] = [[] for _ in parents]
+        for node, parent in enumerate(parents[1:], 1):
+            children[parent].append(node)
+        leaves = dict(enumerate(self.leaves))
+        component_of = {node: k for k, node in leaves.items()}
+        gone: set[int] = set()
+        for component in components:
+            node = leaves.pop(component)
+            above = parents[node]
+            other = sum(children[above]) - node
+            # The parent takes the place of that half, with all that came of it.
+            temperatures[above], children[above] = temperatures[other], children[other]
+            for child in children[other]:
+                parents[child] = above
+            if other in component_of:
+                component_of[above] = component_of[other]
+                leaves[component_of[above]] = above
+            gone |= {node, other}
+        # Those behind the nodes that are gone move up.
+        kept = [node for node in range(len(parents)) if node not in gone]
+        number = {node: n for n, node in enumerate(kept)} | {-1: -1}
         return Branches(
-            tuple(number.get(parents[n], -1) for n in number),
-            tuple(temperatures[n] for n in number),
-            tuple(number[leaf] for leaf in leaves),
+            tuple(number[parents[node]] for node in kept),
+            tuple(temperatures[node] for node in kept),
+            tuple(number[leaves[k]] for k in sorted(leaves)),
         )

@@ -251,6 +251,7 @@ class Annealer:
         run.within = None
         close = self.growth.closeness(model.n_components) if self.growth else 1.0
         least, most = close * self.tol * data.summary.total, self._most_sweeps(run, before)
+        look = self._looks(run)
         for sweep in range(done + 1, most + 1):
             run.note(Sweeps(state, proven, eta, last, relaxed, sweep - 1, before, step))
             rows, stats, energy = self._swept(run, state, sweep)
@@ -264,11 +265,7 @@ class Annealer:
             settled = gain <= least
             if settled and not relaxed:
                 return _Settled(proven, stats, energy, sweep, True)
-            if (
-                self.check_every
-                and sweep % self.check_every == 0
-                and watch.worse(now._replace(state=proven), temperature)
-            ):
+            if look and sweep % look == 0 and watch.worse(now._replace(state=proven), temperature):
                 return _Settled(proven, stats, energy, sweep, False)
             if sweep == most and self.stepwise and self.stepwise.full_sweeps:
                 # Not settled, so what was measured is kept, and not what an M-step makes of it.
@@ -280,6 +277,13 @@ class Annealer:
             state = relax(model, data, state, proven, eta) if relaxed else proven
             eta = 1.0 if settled else min(eta * self.relaxation.growth, self.relaxation.cap)
         return _Settled(proven, stats, last, most, False)
+
+    def _looks(self, run: Run) -> int:
+        """Every how many sweeps the held-out score is looked at; 0 for never."""
+        if self.growth is None or run.watch.heldout is None or not run.fit.trace:
+            return self.check_every
+        full = run.now.model.n_components == run.fit.trace[-1].n_components >= self.growth.enough
+        return self.growth.look if full else self.check_every
 
     def _most_sweeps(self, run: Run, before: int) -> int:
         """Most full sweeps at a temperature; that with which statistics begin comes on top."""

@@ -53,6 +53,9 @@ class Growth:
     careful : int
         Fewer components than this settle more closely, in proportion to their number: what comes
         later inherits from them, and they cost little. Twice as many settle half as closely.
+    look : int
+        Where there is no room for more components, a temperature is left as soon as the held-out
+        score has risen; it is looked at every so many sweeps.
     """
 
     max_components: int = 256
@@ -63,6 +66,7 @@ class Growth:
     gain: float = 3e-3
     nats: float = 8.0
     careful: int = 64
+    look: int = 5
 
     def needed(self, n_tokens: float) -> float:
         """Share by which more components must lower a score over so many held-out tokens."""
@@ -71,7 +75,7 @@ class Growth:
     @property
     def enough(self) -> int:
         """Number of components above which there is no room left that is worth probing for."""
-        return self.max_components - self.max_components // 8
+        return self.max_components - self.max_components // 16
 
     def closeness(self, n_components: int) -> float:
         """Factor on the tolerance with so many components."""
@@ -128,7 +132,7 @@ def split(growth: Growth, grown: Grown, data: Data, last: float, temperature: fl
     share = np.ones(len(index))
     share[which], share[K:] = 0.5, 0.5
     model = model.sized(len(index))
-    params, rows, stats = _regrouped(data, state, stats, index, share)
+    params, rows, stats = regrouped(data, state, stats, index, share)
     params, _ = model.maximize(stats, params, temperature, data.kernels)
     moves = np.zeros((len(table), len(index)), table.dtype)
     moves[:, which] = _moves(found.directions[:, order], table[:, which], growth.push)
@@ -171,7 +175,7 @@ def merge(growth: Growth, grown: Grown, data: Data, temperature: float) -> tuple
         return grown, False
     index = np.array([c for c in range(len(weight)) if joins[c] == c])
     summed = tuple((int(joins[c]), c) for c in gone)
-    params, rows, stats = _regrouped(data, state, stats, index, np.ones(len(index)), summed)
+    params, rows, stats = regrouped(data, state, stats, index, np.ones(len(index)), summed)
     model = model.sized(len(index))
     params, extra = model.maximize(stats, params, temperature, data.kernels)
     return Grown(model, State(params, rows, extra), stats, branches.without(gone)), True
@@ -191,7 +195,7 @@ def _moves(directions: Array, table: Array, push: float) -> Array:
     return np.clip(push * change / np.where(size > 0, size, 1.0), -LARGEST, LARGEST)
 
 
-def _regrouped(
+def regrouped(
     data: Data,
     state: State,
     stats: Any,

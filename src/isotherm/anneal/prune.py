@@ -18,10 +18,11 @@ import numpy as np
 from isotherm.anneal.branches import Branches
 from isotherm.anneal.callbacks import Callback, HeldoutRule
 from isotherm.anneal.engine import Annealer
-from isotherm.anneal.grow import Growth
+from isotherm.anneal.grow import Growth, regrouped
 from isotherm.anneal.heldout import Heldout
 from isotherm.anneal.schedule import Exponential, Fixed, Schedule
 from isotherm.anneal.start import state_of
+from isotherm.anneal.stepwise import expect
 from isotherm.anneal.trace import Fit, Outcome, State, Step, completed
 from isotherm.data.base import Array, Data
 
@@ -29,13 +30,15 @@ from isotherm.data.base import Array, Data
 RATE = 0.95
 # The number is found to this share of it; few components exactly.
 FINE = 32
+# Sweeps after which many components of which some were put together predict as they will.
+BRIEF = 8
 
 
 class _Found(NamedTuple):
-    """A step, and its state with that of the rows; None for the one that the fit has."""
+    """A step, and its state with that of the rows."""
 
     step: Step
-    state: State | None = None
+    state: State
 
 
 class _Search(NamedTuple):
@@ -46,8 +49,12 @@ class _Search(NamedTuple):
     data: Data
     heldout: Heldout
 
-    def run(self, model: Any, params: Any, schedule: Schedule, *rules: Callback) -> Fit:
-        """A run from these parameters, as closely settled as the run that grew; no splits."""
+    def brief(self) -> _Search:
+        """The same with few sweeps."""
+        return self._replace(annealer=replace(self.annealer, max_sweeps=BRIEF))
+
+    def run(self, model: Any, state: State, schedule: Schedule, *rules: Callback) -> Fit:
+        """A run from this state, as closely settled as the run that grew; no splits."""
         annealer = replace(
             self.annealer,
             schedule=schedule,
@@ -55,7 +62,7 @@ class _Search(NamedTuple):
             callbacks=rules,
             tol=self.annealer.tol * self.growth.closeness(model.n_components),
         )
-        state, rng = state_of(model, self.data, params), np.random.default_rng(0)
+        rng = np.random.default_rng(0)
         return completed(annealer.run(model, self.data, rng, heldout=self.heldout, state=state))
 
 
@@ -74,68 +81,92 @@ def fewest(annealer: Annealer, fit: Fit, data: Data, heldout: Heldout) -> Fit:
     if fit.outcome is Outcome.INTERRUPTED:
         return fit
     search = _Search(annealer, annealer.growth or Growth(), data, heldout)
-    chosen = next(step for step in fit.path if step.n_components == fit.model.n_components)
+    step = next(step for step in fit.path if step.n_components == fit.model.n_components)
+    chosen = _Found(step._replace(params=fit.state.params), fit.state)
     try:
-        step, state = _joined(search, _cooled_on(search, chosen))
+        step, state = _joined(search, _cooled_on(search, chosen, fit))
     except KeyboardInterrupt:
         return replace(fit, outcome=Outcome.INTERRUPTED)
-    if state is None:
-        return fit
     others = [one for one in fit.path if one.n_components != step.n_components]
     path = tuple(sorted([*others, step], key=lambda one: one.n_components))
     changed = {"model": step.model, "state": state, "temperature": step.temperature}
     return replace(fit, tree=step.tree, path=path, **changed)
 
 
-def _cooled_on(search: _Search, chosen: Step) -> _Found:
+def _cooled_on(search: _Search, chosen: _Found, fit: Fit) -> _Found:
     """The chosen step at the lower temperature at which it predicts best, if there is one."""
-    zero, last = chosen.model.zero_temperature, chosen.temperature
+    step = chosen.step
+    zero, last = step.model.zero_temperature, step.temperature
     end = max(getattr(search.annealer.schedule, "end", zero), zero)
     start = max(zero + RATE * (last - zero), end)
-    if not zero < start < last:
-        return _Found(chosen)
+    colder = [record for record in fit.trace if record.temperature < last]
+    went_on = bool(colder) and colder[0].n_components == step.n_components
+    if not zero < start < last or (went_on and colder[0].heldout >= step.heldout):
+        return chosen  # in the second case the run itself tried that number there
     schedule = Exponential(RATE, start=start, end=end)
-    cold = search.run(chosen.model, chosen.params, schedule, HeldoutRule(1))
+    # Rows begin anew: on planted topics that predicts better than to go on from settled ones.
+    begin = state_of(step.model, search.data, step.params)
+    cold = search.run(step.model, begin, schedule, HeldoutRule(1))
     score = min(record.heldout for record in cold.trace)
-    if score >= chosen.heldout:
-        return _Found(chosen)
-    step = chosen._replace(params=cold.state.params, temperature=cold.temperature, heldout=score)
+    if score >= step.heldout:
+        return chosen
+    step = step._replace(params=cold.state.params, temperature=cold.temperature, heldout=score)
     return _Found(step, cold.state)
 
 
 def _joined(search: _Search, found: _Found) -> _Found:
-    """The step with the fewest components whose held-out score is as good.
+    """The step with the fewest components whose held-out score is as good as any.
 
     Numbers are tried in larger and larger strides down, then halfway between the last that would
     do and the first that would not.
     """
     step, K = found.step, found.step.n_components
-    merges = _merges(*step.model.components(step.params))
+    merges, whole = _merges(*step.model.components(step.params)), _swept(search, found)
     enough, few, stride = K, 0, max(1, K // 8)
-    needed = search.growth.needed(search.heldout.size)
+    needed, best = search.growth.needed(search.heldout.size), step.heldout
     while enough - few > max(1, K // FINE):
         n = (enough + few) // 2 if few else max(enough - stride, 1)
-        tried = _settled(search, step, merges[: K - n])
-        if step.heldout < tried.step.heldout * (1.0 - needed):
+        tried = _settled(search, whole, merges[: K - n])
+        best = min(best, tried.step.heldout)
+        if best < tried.step.heldout * (1.0 - needed):
             few = n
         else:
             enough, found, stride = n, tried, 2 * stride
     return found
 
 
-def _settled(search: _Search, step: Step, merges: Sequence[tuple[int, int]]) -> _Found:
+class _Whole(NamedTuple):
+    """A step with the rows and statistics of a sweep, which add up over components."""
+
+    step: Step
+    state: State
+    stats: Any
+
+
+def _swept(search: _Search, found: _Found) -> _Whole:
+    step, state = found
+    rows, stats, _ = search.data.sweep(
+        expect, state.rows, step.model, state.params, step.temperature
+    )
+    return _Whole(step, state._replace(rows=rows), stats)
+
+
+def _settled(search: _Search, whole: _Whole, merges: Sequence[tuple[int, int]]) -> _Found:
     """The step with components put together, after it has settled at its temperature."""
-    weight, table = step.model.components(step.params)
-    groups = {k: [k] for k in range(step.n_components)}
-    for kept, gone in merges:
-        groups[kept] += groups.pop(gone)
-    joined = np.stack([mean_of(table, weight, np.array(groups[k])) for k in sorted(groups)], axis=1)
-    taken = [k for k in range(step.n_components) if k not in groups]
-    tree = step.tree
+    step, state, stats = whole
+    into = {k: k for k in range(step.n_components)}
+    for kept, gone in reversed(merges):
+        into[gone] = into[kept]
+    index = np.array([k for k, other in into.items() if k == other])
+    summed = tuple((other, k) for k, other in into.items() if k != other)
+    params, rows, stats = regrouped(search.data, state, stats, index, np.ones(len(index)), summed)
+    model, tree = step.model.sized(len(index)), step.tree
+    params, extra = model.maximize(stats, params, step.temperature, search.data.kernels)
+    taken = [k for _, k in summed]
     tree = Branches(tree.parents, tree.temperatures, tree.leaves).without(taken).tree
-    model = step.model.sized(len(groups))
-    begin = model.init(search.data.summary, joined)
-    fit = search.run(model, begin, Fixed(step.temperature))
+    if model.n_components > search.growth.careful:
+        search = search.brief()
+    fit = search.run(model, State(params, rows, extra), Fixed(step.temperature))
     score = fit.trace[-1].heldout
     return _Found(Step(model, fit.state.params, step.temperature, score, tree), fit.state)
 
@@ -163,9 +194,3 @@ def _merges(weight: Array, table: Array) -> list[tuple[int, int]]:
         mass[i] = both
         merges.append((i, j))
     return merges
-
-
-def mean_of(table: Array, weight: Array, group: Array) -> Array:
-    """Distribution (J,) of some components of a table (J, K) put together, by their weights."""
-    share = weight[group] / max(weight[group].sum(), 1e-300)
-    return np.asarray(table[:, group] @ share.astype(table.dtype))

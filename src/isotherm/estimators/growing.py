@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from isotherm.anneal.callbacks import GenerationRule
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.grow import Growth
-from isotherm.anneal.prune import fewest, mean_of
+from isotherm.anneal.prune import fewest
 from isotherm.anneal.schedule import Fixed, Schedule, Tempered
 from isotherm.anneal.start import Noisy, state_of
 from isotherm.anneal.trace import Fit, Outcome, State, Step
-from isotherm.data.base import Data
+from isotherm.data.base import Array, Data
 from isotherm.data.split import as_generator
 from isotherm.errors import IsothermError
 from isotherm.estimators import checks
@@ -192,9 +192,15 @@ def cut_state(path: Sequence[Step], n_components: int, data: Data) -> tuple[Step
     model = step.model.sized(n_components)
     weight, table = step.model.components(step.params)
     groups = step.tree.cut(n_components)
-    joined = np.stack([mean_of(table, weight, np.array(group)) for group in groups], axis=1)
+    joined = np.stack([_mean_of(table, weight, np.array(group)) for group in groups], axis=1)
     state = state_of(model, data, model.init(data.summary, joined))
     return step._replace(model=model), state
+
+
+def _mean_of(table: Array, weight: Array, group: Array) -> Array:
+    """Distribution (J,) of some components of a table (J, K) put together, by their weights."""
+    share = weight[group] / max(weight[group].sum(), 1e-300)
+    return np.asarray(table[:, group] @ share.astype(table.dtype))
 
 
 def _score(fit: Fit) -> float:
