@@ -320,3 +320,33 @@ def test_generations_that_bring_nothing_end_a_run(
     steps: list[tuple[int, float]], stops: bool
 ) -> None:
     assert GenerationRule(patience=2, limit=8).on_temperature(fit_with(*steps)) is stops
+
+
+class GettingWorse:
+    """A held-out score that rises whenever it is looked at."""
+
+    size = 1000.0
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def score(self, model: Any, state: State, data: Any, temperature: float) -> float:
+        self.looks += 1
+        return float(self.looks)
+
+
+def test_a_temperature_without_room_is_left_when_the_score_rises() -> None:
+    X = mixture_of_unigrams((60, 40), 4, (40, 80), 0.1, seed=2).counts
+    growth = Growth(max_components=2, look=3)
+    schedule = Exponential(0.9, margin=1.0)
+    annealer = Annealer(schedule, NO_RELAXATION, tol=0.0, max_sweeps=12, growth=growth)
+    fit = annealer.run(Cluster(1), place(X), np.random.default_rng(0), heldout=GettingWorse())
+    full = [
+        r.sweeps
+        for r, last in zip(fit.trace[1:], fit.trace, strict=False)
+        if last.n_components == r.n_components == 2
+    ]
+    assert len(full) > 3
+    assert max(full) == 3
+    blind = annealer.run(Cluster(1), place(X), np.random.default_rng(0))
+    assert max(record.sweeps for record in blind.trace[-len(full) :]) == 12
