@@ -44,10 +44,13 @@ def map_quality(document: Document) -> Iterator[Table]:
 
 
 def corpus_map(document: Document) -> Iterator[Table]:
-    """Two dimensions, means over seeds."""
-    values = ["trust, topics", "trust, words", "k-NN accuracy", "wall s"]
-    flat = [row for row in document["rows"] if row["dimensions"] == 2]
-    yield Table("Maps in two dimensions, means over seeds", means(flat, ["corpus", "way"], values))
+    """Two and three dimensions, means over seeds."""
+    near = [f"{kind}, {space}" for space in ("topics", "words") for kind in ("trust", "continuity")]
+    values = [*near, "k-NN accuracy", "topic, pure", "topic, mean", "wall s"]
+    for dimensions, shown in ((2, "two"), (3, "three")):
+        rows = [row for row in document["rows"] if row["dimensions"] == dimensions]
+        title = f"Maps in {shown} dimensions, means over seeds"
+        yield Table(title, means(rows, ["corpus", "way"], values))
 
 
 def retrieval(document: Document) -> Iterator[Table]:
@@ -161,10 +164,19 @@ SECTIONS = (
             Part(
                 "corpus-map-AspectModel",
                 "How should topics enter a map of documents? Neighbourhoods kept (of topics and "
-                "of words) and labels found, for every way.",
+                "of words; ten neighbours) and labels found by neighbours in the map, for every "
+                "way. `topic, pure`: weight of a topic in the 15 documents nearest to its place; "
+                "`topic, mean`: the same at the mean place of documents, weighed by the topic.",
                 corpus_map,
                 "corpus_map.py",
                 title="Maps of documents",
+            ),
+            Part(
+                "corpus-map-OneSidedClustering",
+                "The same for a model that gives a document to one cluster.",
+                corpus_map,
+                script="corpus_map.py --model OneSidedClustering",
+                title="Maps of clusters",
             ),
         ),
     ),
