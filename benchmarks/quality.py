@@ -9,7 +9,7 @@ largest topic of each training document, by the model's own weights, against the
 
 Fits are kept in results/fits: a run that is interrupted goes on, and a fit is made again only if
 its settings, program or protocol have changed. Seeds come last, so that an unfinished run has some
-of every model; `--kept` makes a table of that, without new fits. With `--slow S` a peer that takes
+of every model; `--kept` makes a table of that, with new fits of ours alone. With `--slow S` a peer that takes
 more than S CPU seconds gets two seeds at most.
 """
 
@@ -145,7 +145,7 @@ def rounds(
         pairs = [(bench, model) for bench in benches for model in models]
         todo = [one for one in pairs if seed < most.get((one[0].name, one[1]), options.seeds)]
         if options.kept and seed:  # of the first, what cannot be fitted says why
-            todo = [(bench, model) for bench, model in todo if bench.path(model, seed).exists()]
+            todo = [one for one in todo if one[1] == OURS or one[0].path(one[1], seed).exists()]
         with ThreadPoolExecutor(options.jobs) as pool:
             for row in pool.map(lambda one, seed=seed: told(*one, seed), todo):
                 rows.append(row)
@@ -232,7 +232,7 @@ def main() -> None:
     parser.add_argument("--models", nargs="*", default=MODELS)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--slow", type=float, default=float("inf"), help="CPU s, then two seeds")
-    parser.add_argument("--kept", action="store_true", help="of seeds past the first, kept fits")
+    parser.add_argument("--kept", action="store_true", help="of peers, past seed 0, kept fits")
     parser.add_argument("--jobs", type=int, default=2, help="fits at the same time")
     parser.add_argument("--samples", action=argparse.BooleanOptionalAction, default=True)
     options = parser.parse_args()
