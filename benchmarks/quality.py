@@ -9,8 +9,8 @@ largest topic of each training document, by the model's own weights, against the
 
 Fits are kept in results/fits: a run that is interrupted goes on, and a fit is made again only if
 its settings, program or protocol have changed. Seeds come last, so that an unfinished run has some
-of every model; `--kept` makes a table of that, with new fits of ours alone. With `--slow S` a peer that takes
-more than S CPU seconds gets two seeds at most.
+of every model; `--kept` makes a table of that, with new fits of ours alone. With `--slow S` a peer
+that takes more than S CPU seconds gets two seeds at most.
 """
 
 from __future__ import annotations
