@@ -196,7 +196,7 @@ def bertopic(given: completion.Parts, rows: np.ndarray, case: Case, seed: int, k
     if case.texts is None:
         return Found(shown, None, None, None, float("nan"), "no texts at hand")
     own = [case.texts[i] for i in rows]
-    fit = peers.fit("bertopic", given.train.matrix, k, seed, texts=own, threads=2, timeout=600)
+    fit = peers.fit("bertopic", given.train.matrix, k, seed, texts=own, threads=2, timeout=3600)
     return found_by(shown, fit)
 
 
