@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import io
+import pydoc
 import re
 from importlib import import_module
 from pathlib import Path
@@ -211,9 +212,8 @@ def test_the_reference_has_every_public_name_once() -> None:
     assert len(listed) == len(set(listed))
     assert sorted(name for name in public if name not in listed) == []
     for name in listed:
-        value: Any = isotherm
-        for part in name.split("."):
-            value = getattr(value, part, None) or import_module(f"isotherm.{part}")
+        value = pydoc.locate(f"isotherm.{name}")
+        assert value is not None, name
         assert value.__doc__, name
 
 
