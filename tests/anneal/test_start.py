@@ -166,6 +166,7 @@ def test_spectral_start_holds_few_tables() -> None:
 
 DEPENDENT = {
     "far apart": np.diag([1.0, 2.0, 3.0]),
+    "alike": np.ones((3, 3)) + 1e-3 * np.diag([1.0, 2.0, 3.0]),  # once is not enough
     "nearly one direction": np.ones((3, 3)) + 1e-7 * np.diag([1.0, 2.0, 3.0]),
     "one direction": np.ones((3, 3)),
     "nothing": np.zeros((3, 3)),
