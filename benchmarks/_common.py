@@ -83,7 +83,8 @@ def _commit() -> str:
         done = subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True)
         return done.stdout.strip() if done.returncode == 0 else "unknown"
 
-    changed = git("status", "--porcelain", "--untracked-files=no", "--", "src", "benchmarks")
+    code = ("src", "benchmarks", ":!benchmarks/results")  # new results are no change of it
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", *code)
     return git("rev-parse", "--short=12", "HEAD") + (" with changes" if changed else "")
 
 

@@ -15,9 +15,9 @@ from isotherm.anneal.trace import Fit, Outcome, Record, State
 from isotherm.models.aspect import Aspect
 
 
-def fit_of(*scores: float, seconds: float = 0.25) -> Fit:
+def fit_of(*scores: float, seconds: float = 0.25, distinct: int = 3) -> Fit:
     trace = tuple(
-        Record(2.0 / (i + 1), -123.5, -200.0, score, 3, 5, (), 7, seconds, True)
+        Record(2.0 / (i + 1), -123.5, -200.0, score, distinct, 5, (), 7, seconds, True)
         for i, score in enumerate(scores)
     )
     return Fit(None, State((), (), 0.0), 1.0, trace)
@@ -66,6 +66,16 @@ def test_heldout_rule_patience_and_slack() -> None:
     fit = fit_of(10.0, 10.5, 10.5, 10.5)
     assert [HeldoutRule(p).on_temperature(fit) for p in (1, 2, 3, 4)] == [True, True, True, False]
     assert not HeldoutRule(1, slack=0.06).on_temperature(fit)
+
+
+def test_heldout_rule_waits_between_transitions() -> None:
+    creeping = [10.0, *[10.05] * 7]
+    assert not HeldoutRule(2).on_temperature(fit_of(*creeping))
+    assert HeldoutRule(2).on_temperature(fit_of(*creeping, 10.05))
+    # Not if all components are apart, and not if the score is clearly worse.
+    assert HeldoutRule(2).on_temperature(fit_of(*creeping[:3], distinct=5))
+    assert HeldoutRule(2).on_temperature(fit_of(10.0, 10.2, 10.2))
+    assert HeldoutRule(2, small=0.001).on_temperature(fit_of(*creeping[:3]))
 
 
 def test_time_limit() -> None:

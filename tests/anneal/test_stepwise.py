@@ -16,6 +16,7 @@ from isotherm.anneal.engine import NO_RELAXATION, Annealer
 from isotherm.anneal.grow import Growth
 from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.schedule import Exponential, Fixed, Grid
+from isotherm.anneal.start import Noisy
 from isotherm.anneal.stepwise import Stepwise, completed, expect, stepped
 from isotherm.anneal.trace import Fit, Outcome, State
 from isotherm.data.batches import Batch
@@ -342,9 +343,11 @@ def test_rates_fall_as_they_are_said_to() -> None:
 def test_two_sided_statistics_mix_as_well() -> None:
     X = one_topic_each(80, 24)[0]
     data = batched(X, 20)
-    fit = Annealer(Exponential(0.8, end=1.0), stepwise=Stepwise(20), tol=1e-6).run(
-        TwoSided(3, 3), data, rng()
+    annealer = Annealer(
+        Exponential(0.8, end=1.0), stepwise=Stepwise(20), tol=1e-6, start=Noisy(0.5)
     )
+    fit = annealer.run(TwoSided(3, 3), data, rng())
+    assert fit.trace[-1].n_effective == 3
     again = energy_of(fit.model, data, fit.state, fit.temperature)
     assert again <= fit.trace[-1].free_energy + 1e-9 * abs(again)
     assert fit.trace[-1].free_energy - again < 1e-5 * data.summary.total

@@ -40,20 +40,24 @@ class HeldoutRule(Callback):
     """Stop after `patience` temperatures in a row with a worse held-out score than the best.
 
     Scores within `slack` of the best (relative) are a plateau, as above the first transition: they
-    neither count nor reset.
+    neither count nor reset. Between two transitions a score creeps up and then falls at the next
+    one: within `small` of the best it counts a quarter while components are still together.
     """
 
     patience: int = 3
     slack: float = 1e-4
+    small: float = 0.01
 
     def on_temperature(self, fit: Fit) -> bool:
         """Whether the best score lies `patience` worse temperatures back."""
-        best, worse = float("inf"), 0
+        best, worse = float("inf"), 0.0
         for record in fit.trace:
             if record.heldout < best:
-                best, worse = record.heldout, 0
+                best, worse = record.heldout, 0.0
             elif record.heldout > best * (1.0 + self.slack):
-                worse += 1
+                together = record.n_effective < record.n_components
+                creeps = together and record.heldout <= best * (1.0 + self.small)
+                worse += 0.25 if creeps else 1.0
         return worse >= self.patience
 
 
