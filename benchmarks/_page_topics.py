@@ -12,7 +12,9 @@ def quality(document: Document) -> Iterator[Table]:
     keys = ("model", "seeds", "topics", "perplexity", "± s.e.", "stability", "NPMI", "diversity")
     for name in dict.fromkeys(row["corpus"] for row in document["summary"]):
         own = only(document["summary"], corpus=name)
-        yield Table(f"{name}, means over seeds", pick(own, *keys, "NMI", "cpu s", "note"))
+        ran = only(document.get("runs", ()), corpus=name)
+        when = f"; {ran[0]['date']}, commit `{ran[0]['commit']}`" if ran else ""
+        yield Table(f"{name}, means over seeds{when}", pick(own, *keys, "NMI", "cpu s", "note"))
     yield Table("Settings", document["settings"])
     yield Table(
         "Three seeds of ours: what held-out tokens do to its topics, and ways around it",

@@ -10,7 +10,8 @@ largest topic of each training document, by the model's own weights, against the
 Fits are kept in results/fits: a run that is interrupted goes on, and a fit is made again only if
 its settings, program or protocol have changed. Seeds come last, so that an unfinished run has some
 of every model; `--kept` makes a table of that, with new fits of ours alone. With `--slow S` a peer
-that takes more than S CPU seconds gets two seeds at most.
+that takes more than S CPU seconds gets two seeds at most. A run of some corpora leaves the figures
+of the others in the file, with the date and commit of their own run.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import _common as common
 import _completion as completion
 import _corpora as corpora
 import _peers as peers
+from _page import load
 from isotherm.evaluate import coherence, diversity, nmi, stability
 
 FITS = common.RESULTS / "fits"
@@ -258,12 +260,33 @@ def main() -> None:
     common.print_targets(judge(table))
 
 
-def write(info: Row, rows: Sequence[Row], **parts: Any) -> None:
-    """Write the file of results as far as they go."""
-    table = summary(rows, stabilities(rows))
-    kept = [{k: v for k, v in row.items() if k != "file"} for row in rows]
-    judged = [target.row() for target in judge(table)]
-    common.write_results("quality", info, summary=table, rows=kept, targets=judged, **parts)
+def write(info: Row, rows: Sequence[Row], settings: Sequence[Row], **parts: Any) -> None:
+    """Write the file of results as far as they go; other corpora stay as they are there."""
+    parts["summary"] = summary(rows, stabilities(rows))
+    parts["rows"] = [{k: v for k, v in row.items() if k != "file"} for row in rows]
+    named = list(dict.fromkeys(row["corpus"] for row in rows))
+    parts["runs"] = [{"corpus": name} | _origin(info) for name in named]
+    whole = together(parts, load("quality") or {}, named)
+    judged = [target.row() for target in judge(whole["summary"])]
+    common.write_results("quality", info, targets=judged, settings=settings, **whole)
+
+
+def together(parts: dict[str, Any], before: Any, named: Sequence[str]) -> dict[str, Any]:
+    """Lines of this run, and of an earlier one about corpora that this one was not asked for."""
+    order = list(corpora.CORPORA)
+    there = dict.fromkeys(row["corpus"] for row in before.get("summary", ()))
+    found = {"runs": [{"corpus": name} | _origin(before["machine"]) for name in there]} | before
+    return {
+        part: sorted(
+            [row for row in found.get(part, ()) if row["corpus"] not in named] + list(rows),
+            key=lambda row: order.index(row["corpus"]),
+        )
+        for part, rows in parts.items()
+    }
+
+
+def _origin(info: Row) -> Row:
+    return {"date": info["date"][:10], "commit": info["commit"].split()[0]}
 
 
 def _flat(settings: dict[str, Any]) -> Row:

@@ -198,3 +198,24 @@ def test_ours_is_judged_by_the_best_peer(scripts: SimpleNamespace) -> None:
     assert "gensim" in perplexity.name
     assert stability.value == pytest.approx(-0.05)
     assert not stability.met
+
+
+def test_other_corpora_stay_with_the_run_that_they_are_of(scripts: SimpleNamespace) -> None:
+    before = {
+        "machine": {"date": "2026-01-02T03:04:05", "commit": "abc with changes"},
+        "summary": [{"corpus": "20news", "seeds": 3}, {"corpus": "ap", "seeds": 9}],
+    }
+    parts = {
+        "summary": [{"corpus": "20news", "seeds": 10}],
+        "runs": [{"corpus": "20news", "date": "2026-02-03", "commit": "def"}],
+        "samples": [],
+    }
+    whole = scripts.quality.together(parts, before, ["20news"])
+    assert whole["summary"] == [{"corpus": "ap", "seeds": 9}, {"corpus": "20news", "seeds": 10}]
+    older = {"corpus": "ap", "date": "2026-01-02", "commit": "abc"}
+    assert whole["runs"] == [older, *parts["runs"]]
+    # Once more: what was put together before keeps its own date.
+    new = {"corpus": "cranfield", "date": "2026-03-04", "commit": "fff"}
+    again = scripts.quality.together({"runs": [new]}, before | whole, ["cranfield"])
+    assert again["runs"] == [new, older, *parts["runs"]]
+    assert scripts.quality.together({"runs": [new]}, {}, ["cranfield"])["runs"] == [new]
