@@ -87,7 +87,7 @@ def origin(document: Document) -> str:
     busy = "" if load_before is None else f", load {load_before:.1f} before the run"
     commit = info["commit"].removesuffix(" with changes")
     more = " with uncommitted changes" if info["commit"].endswith("with changes") else ""
-    threads = f"{info['threads']} threads"
+    threads = "one thread" if info["threads"] == 1 else f"{info['threads']} threads"
     note = f". {document['note']}" if document.get("note") else ""
     return f"{info['date'][:10]}, commit `{commit}`{more}, {info['cpu']}, {threads}{busy}{note}"
 
