@@ -54,7 +54,7 @@ def summary(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[comm
         table.append(
             {"model": name, "K": k, "components": mean["components"]}
             | {"ours": str(Cell(mean["ratio"], mean["1/T"]))}
-            | {"sd": float(np.std([row["ratio"] for row in own])), "separate": str(expected)}
+            | {"sd": float(np.std([row["ratio"] for row in own])), "separate": str(expected or "-")}
             | {"paper": str(COLUMNS[name].paper[k])}
             | {"seconds": mean["seconds"]}
         )
