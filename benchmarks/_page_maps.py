@@ -157,7 +157,8 @@ SECTIONS = (
             Part(
                 "map_quality",
                 "Every method has its default settings. Disparity is that of Procrustes between "
-                "seeds; `resampled` is the same between maps of nine tenths of the rows.",
+                "seeds; `resampled` is the same between maps of nine tenths of the rows, which no "
+                "fixed start can give and for which no target is set: DA-GTM is not the first.",
                 map_quality,
                 title="Quality of maps",
             ),
