@@ -6,10 +6,12 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from isotherm import Counts, TwoSidedClustering
+from isotherm.data.counts import as_counts
 from isotherm.data.local import Local
 from isotherm.estimators import two_sided_starts
-from isotherm.estimators.two_sided_starts import narrow, sample
+from isotherm.estimators.two_sided_starts import OneSidedFits, narrow, sample
 from isotherm.kernels.cpu import Cpu
+from isotherm.models.two_sided import TwoSided
 
 
 def test_only_large_data_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,3 +57,15 @@ def test_rare_columns_are_left_out_of_wide_data(monkeypatch: pytest.MonkeyPatch)
         dense = np.vstack([dense, sparse.csr_array(parts, shape=(block.n_rows, 2)).toarray()])
     assert dense.tolist() == table[:, [1, 4]].tolist()
     assert np.concatenate([block.weight for block in part.blocks]).tolist() == weight.tolist()
+
+
+@pytest.mark.parametrize("ways", [(0.97, 0.3), (0.3, 0.97)])
+def test_where_nothing_splits_rounding_does_not_choose_the_way(ways: tuple[float, ...]) -> None:
+    rng = np.random.default_rng(0)
+    data = Local.place(as_counts(rng.random((15, 30))), Cpu("float64", 1))
+    both, first = (
+        OneSidedFits(given).state(TwoSided(8), data, np.random.default_rng(1)).params
+        for given in (ways, ways[:1])
+    )
+    for one, other in zip(both, first, strict=True):
+        np.testing.assert_array_equal(one, other)

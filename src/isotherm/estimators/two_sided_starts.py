@@ -31,6 +31,8 @@ from isotherm.models.two_sided import TwoSided
 MOST_ROWS, MOST_COLUMNS = 2000, 5000
 # Most sweeps after which two ways to begin are compared.
 COMPARED = 10
+# Nats per token by which a later way has to be better: rounding does not decide.
+BETTER = 1e-6
 # Noise of the starts: both sides are to come apart at once, also where the spectrum has no more.
 NOISE = 0.01
 
@@ -113,8 +115,11 @@ class OneSidedFits:
             completed(sweeps.run(model, part, rng, state=self._begun(model, part, first, rng)))
             for first in self.first
         ]
-        best = min(fits, key=lambda fit: fit.trace[-1].free_energy).state
-        return best if part is data else state_of(model, data, best.params)
+        best, margin = fits[0], BETTER * part.summary.total
+        for fit in fits[1:]:
+            if fit.trace[-1].free_energy < best.trace[-1].free_energy - margin:
+                best = fit
+        return best.state if part is data else state_of(model, data, best.state.params)
 
     def _begun(self, model: TwoSided, data: Data, first: float, rng: np.random.Generator) -> State:
         L = model.n_column_components or model.n_components
