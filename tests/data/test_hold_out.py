@@ -1,5 +1,6 @@
 """Held-out tokens and rows that depend on nothing but content and seed."""
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy import sparse
 
+from isotherm.data import split
 from isotherm.data.counts import Counts, as_counts
 from isotherm.data.split import _MANY_TOKENS, hold_out_rows, hold_out_tokens
 from strategies import counts_matrices
@@ -153,3 +156,32 @@ def test_names_stay() -> None:
     for part in hold_out_tokens(counts, 0.5, 0):
         assert list(part.row_ids) == ["a", "b"]
         assert list(part.column_names) == ["x", "y"]
+
+
+@given(counts_matrices(), st.integers(0, 2**31 - 1))
+def test_held_out_tokens_do_not_depend_on_the_pieces(matrix: Array, seed: int) -> None:
+    counts = Counts(np.pad(matrix, ((2, 1), (0, 1)), constant_values=((0, 0), (0, 7))))
+    whole = hold_out_tokens(counts, 0.3, seed)
+    rows = hold_out_rows(counts, 0.3, seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(split, "_CELLS_AT_ONCE", 3)
+        for one, other in zip(whole, hold_out_tokens(counts, 0.3, seed), strict=True):
+            np.testing.assert_array_equal(one.matrix.toarray(), other.matrix.toarray())
+        for one, other in zip(rows, hold_out_rows(counts, 0.3, seed), strict=True):
+            np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(dense(whole[0]) + dense(whole[1]), dense(counts))
+
+
+def test_holding_out_takes_little_memory() -> None:
+    rng = np.random.default_rng(0)
+    columns = (np.arange(50) * 100 + rng.integers(0, 100, (5000, 50))).ravel()
+    values = rng.poisson(1.0, columns.size) + 1.0
+    table = sparse.csr_array((values, columns, np.arange(5001) * 50), shape=(5000, 5000))
+    counts = Counts(table)
+    hold_out_tokens(counts, 0.1, 0)
+    tracemalloc.start()
+    hold_out_tokens(counts, 0.1, 0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # What comes back takes 9 bytes for a cell.
+    assert peak < 70 * counts.nnz

@@ -33,7 +33,7 @@ RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomStat
 # A cell with more tokens than this is shared out in proportion, not token by token.
 _MANY_TOKENS = 64
 # Cells that are dealt at a time: their numbers stay in a near cache.
-_CELLS_AT_ONCE = 1 << 18
+_CELLS_AT_ONCE = 1 << 14
 # Beyond this, float64 skips whole numbers, and parts would not add up.
 _LARGEST_COUNT = 2.0**53
 
@@ -91,7 +91,8 @@ def split_tokens(
                 f"Part {k} (fraction {shares[k]:g}) came out empty: {given!r} is too small for "
                 f"{len(shares)} parts. Use larger fractions, fewer parts or more data."
             )
-        parts.append(_with_values(given, values))
+        cells = _filled(values, given.matrix.indices, np.diff(given.matrix.indptr))
+        parts.append(_joined(given, [cells]))
     return tuple(parts)
 
 
@@ -118,25 +119,19 @@ def hold_out_tokens(
     -------
     kept, held : Counts, both (I, J)
     """
-    matrix, held = counts.matrix, np.empty(counts.nnz)
+    matrix = counts.matrix
     whole = counts.is_integral if whole is None else whole
-    rows = _row_keys(counts)
-    marks = np.searchsorted(matrix.indptr, np.arange(0, counts.nnz, _CELLS_AT_ONCE), "right") - 1
-    bounds = np.unique(np.append(marks, counts.n_rows))
 
-    def deal(span: tuple[int, int]) -> None:
-        first, last = span
-        cells = slice(matrix.indptr[first], matrix.indptr[last])
-        columns = matrix.indices[cells].astype(np.uint64)
-        owners = np.repeat(rows[first:last], np.diff(matrix.indptr[first : last + 1]))
-        keys = _scramble(owners ^ _scramble(columns + np.uint64(seed << 20)))
-        held[cells] = _held(matrix.data[cells].astype(np.float64), keys, fraction, whole)
+    def deal(span: tuple[int, int]) -> tuple[_Piece, _Piece]:
+        values, columns, lengths = _cells(matrix, span)
+        owners = np.repeat(_row_keys(values, columns, lengths), lengths)
+        keys = _scramble(owners ^ _scramble(columns.astype(np.uint64) + np.uint64(seed << 20)))
+        held = _held(values, keys, fraction, whole)
+        return _filled(values - held, columns, lengths), _filled(held, columns, lengths)
 
     with ThreadPoolExecutor() as pool:
-        list(pool.map(deal, itertools.pairwise(bounds.tolist())))
-        values = matrix.data.astype(np.float64)
-        kept, out = pool.map(lambda part: _with_values(counts, part), (values - held, held))
-    return kept, out
+        kept, out = zip(*pool.map(deal, _spans(matrix)), strict=True)
+    return _joined(counts, kept), _joined(counts, out)
 
 
 def _held(
@@ -160,7 +155,7 @@ def hold_out_rows(
 
     Equal rows go the same way; see `hold_out_tokens`. Empty rows are kept.
     """
-    out = _uniform(_row_keys(counts) + np.uint64(seed)) < fraction
+    out = _uniform(_all_row_keys(counts.matrix) + np.uint64(seed)) < fraction
     out &= np.diff(counts.matrix.indptr) > 0
     return np.flatnonzero(~out), np.flatnonzero(out)
 
@@ -234,25 +229,56 @@ def _deal_cells(
     return [np.where(part == k, values, 0) for k in range(len(shares))]
 
 
-def _with_values(counts: Counts, values: NDArray[Any]) -> Counts:
-    """Counts of the same shape and names with other values in the stored cells."""
-    matrix = counts.matrix
+# ---------------------------------------------------------------- some rows at a time
+
+# Values and columns of the cells of some rows, and how many cells each row has.
+_Piece = tuple[NDArray[np.float64], NDArray[Any], NDArray[Any]]
+
+
+def _spans(matrix: Any) -> list[tuple[int, int]]:
+    """Bounds of pieces of all rows with about `_CELLS_AT_ONCE` cells each."""
+    starts = np.arange(_CELLS_AT_ONCE, matrix.nnz, _CELLS_AT_ONCE)
+    marks = np.searchsorted(matrix.indptr, starts, "right") - 1
+    return list(itertools.pairwise(np.unique([0, *marks, matrix.shape[0]]).tolist()))
+
+
+def _cells(matrix: Any, span: tuple[int, int]) -> _Piece:
+    """What is stored of the rows from the first to before the last."""
+    starts = matrix.indptr[span[0] : span[1] + 1]
+    cells = slice(starts[0], starts[-1])
+    return matrix.data[cells].astype(np.float64), matrix.indices[cells], np.diff(starts)
+
+
+def _filled(values: NDArray[Any], columns: NDArray[Any], lengths: NDArray[Any]) -> _Piece:
+    """The cells with positive values alone."""
     kept = values > 0
     before = np.concatenate(([0], np.cumsum(kept)))
-    arrays = (values[kept], matrix.indices[kept], before[matrix.indptr])
-    new = sparse.csr_array(arrays, shape=matrix.shape)
+    ends = np.concatenate(([0], np.cumsum(lengths)))
+    return values[kept], columns[kept], np.diff(before[ends])
+
+
+def _joined(counts: Counts, pieces: Sequence[_Piece]) -> Counts:
+    """Counts of the same shape and names, with the cells of the pieces, rows in order."""
+    values, columns, lengths = (np.concatenate(part) for part in zip(*pieces, strict=True))
+    starts = np.concatenate(([0], np.cumsum(lengths)))
+    new = sparse.csr_array((values, columns, starts), shape=counts.matrix.shape)
     return Counts._trusted(new, counts.row_ids, counts.column_names)
 
 
-def _row_keys(counts: Counts) -> NDArray[np.uint64]:
-    """One well-mixed number per row that depends on its cells only, (I,)."""
-    matrix = counts.matrix
-    values, columns = matrix.data.astype(np.float64), matrix.indices.astype(np.uint64)
-    cells = _scramble(_scramble(columns + np.uint64(1)) ^ values.view(np.uint64))
-    rows = np.zeros(counts.n_rows, np.uint64)
-    filled = np.flatnonzero(np.diff(matrix.indptr))
+def _all_row_keys(matrix: Any) -> NDArray[np.uint64]:
+    """Keys of all rows, (I,)."""
+    return np.concatenate([_row_keys(*_cells(matrix, span)) for span in _spans(matrix)])
+
+
+def _row_keys(
+    values: NDArray[np.float64], columns: NDArray[Any], lengths: NDArray[Any]
+) -> NDArray[np.uint64]:
+    """One well-mixed number per row that depends on its cells only."""
+    cells = _scramble(_scramble(columns.astype(np.uint64) + np.uint64(1)) ^ values.view(np.uint64))
+    rows = np.zeros(len(lengths), np.uint64)
+    filled = np.flatnonzero(lengths)
     if len(filled):
-        rows[filled] = np.add.reduceat(cells, matrix.indptr[filled])
+        rows[filled] = np.add.reduceat(cells, (np.cumsum(lengths) - lengths)[filled])
     return rows
 
 
