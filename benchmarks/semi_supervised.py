@@ -295,6 +295,19 @@ def against_laplace(
     return found
 
 
+def start_gains(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the annealed start adds to each graph model: least, mean and largest over labels."""
+    cells = {(row["model"], row["K"], row["labels"]): row["accuracy"] for row in rows}
+    gains: dict[tuple[str, int], list[float]] = {}
+    for (name, K, n), accuracy in cells.items():
+        if (name + RANDOM, K, n) in cells:
+            gains.setdefault((name, K), []).append(accuracy - cells[name + RANDOM, K, n])
+    return [
+        {"model": name, "K": K, "least": min(own), "mean": float(np.mean(own)), "most": max(own)}
+        for (name, K), own in gains.items()
+    ]
+
+
 def _of(scores: Sequence[Score], model: str, K: int, n: int) -> np.ndarray:
     """Accuracy of a model in each draw, at its best C, (draws,)."""
     table = np.array([s.accuracy for s in scores if (s.model, s.K, s.labels) == (model, K, n)])
@@ -331,12 +344,15 @@ def main() -> None:
         mean = float(np.mean([row["difference"] for row in own]))
         targets.append(common.Target(f"{what}, mean of all cells", mean, low=-0.01))
         gaps += own
+    starts = start_gains(rows)
+    common.print_table(starts, "What the annealed start gains in accuracy, over labels")
     judged = common.print_targets(targets)
     common.write_results(
         "semi_supervised",
         info,
         table=rows,
         gaps=gaps,
+        starts=starts,
         scores=[s._asdict() for s in scores],
         targets=judged,
     )

@@ -1,4 +1,4 @@
-"""What the benchmarks of numbers of topics and of growth make of their measurements."""
+"""What the benchmarks of numbers of topics, growth, few labels and maps make of measurements."""
 
 from pathlib import Path
 from types import ModuleType
@@ -116,3 +116,33 @@ def test_planted_documents_have_their_groups(numbers: ModuleType) -> None:
         assert set(case.labels) <= set(range(5))
         assert case.counts.n_rows == len(case.labels) == 5 * numbers.ROWS
         assert case.n_groups in case.grid
+
+
+def test_an_annealed_start_gains_over_the_random_start_of_the_same_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import semi_supervised
+
+    found = {"DTM": (0.5, 0.7), "DTM, random start": (0.4, 0.65), "pLSA": (0.9, 0.9)}
+    rows = [
+        {"model": name, "K": 20, "labels": n, "accuracy": value}
+        for name, both in found.items()
+        for n, value in zip((1, 3), both, strict=True)
+    ]
+    (gain,) = semi_supervised.start_gains(rows)
+    assert gain.pop("model") == "DTM"
+    assert gain == pytest.approx({"K": 20, "least": 0.05, "mean": 0.075, "most": 0.1})
+
+
+def test_methods_nearer_to_themselves_than_ours_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import _page_maps
+
+    rows = [
+        {"data": data, "method": method, "resampled": value}
+        for data, own, other in (("oil", 0.5, 0.3), ("digits", 0.1, 0.3))
+        for method, value in (("DA-GTM", own), ("EM-GTM", other))
+    ]
+    *_, last = _page_maps.map_quality({"rows": rows})
+    assert last.rows == [{"data": "oil", "method": "EM-GTM", "resampled": 0.3}]
