@@ -44,6 +44,7 @@ bench-smoke: $(VENV)/.stamp-bench  ## fail if a headline ratio has fallen; under
 
 bench-page:  ## write docs/benchmarks.md from the results that are kept
 	$(PYTHON) benchmarks/page.py
+	$(PYTHON) benchmarks/quotes.py
 
 benchmarks: $(VENV)/.stamp-bench bench-peers  ## run all benchmarks and write their page; hours
 	@$(BIN)/python benchmarks/run.py all; code=$$?; \

@@ -23,7 +23,9 @@ def modules(monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, ModuleType]:
 
     yield page, papers
     for name in [
-        name for name in sys.modules if name in ("page", "papers") or name.startswith("_page")
+        name
+        for name in sys.modules
+        if name in ("page", "papers", "quotes") or name.startswith("_page")
     ]:
         del sys.modules[name]
 
@@ -233,3 +235,41 @@ def test_scripts_named_in_the_documentation_exist() -> None:
     }
     assert len(named) > 3
     assert [one for one in named if not (BENCHMARKS / one[1]).exists()] == []
+
+
+@pytest.fixture
+def quotes(modules: tuple[ModuleType, ModuleType]) -> ModuleType:
+    import quotes
+
+    return quotes
+
+
+def test_the_guides_say_what_the_results_say(quotes: ModuleType) -> None:
+    assert quotes.outdated() == [], "run: python benchmarks/quotes.py"
+
+
+def test_a_guide_that_says_something_else_is_told(
+    quotes: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"model": "DTM", "times": 2.04}, {"model": "aspect", "times": 4.0}]
+    write(tmp_path, "speed", sweeps=rows, ratio=0.5)
+    item = {"result": "speed", "part": "sweeps", "where": {"model": "DTM"}, "value": "times"}
+    percent = item | {"over": {"model": "aspect"}, "scale": -100, "plus": 100}
+    quote = {"page": "guide.md", "says": "takes {:.1f} times, {:.0f} % less, {:.1f}, {:.1f}"}
+    figures = [item, percent, {"result": "speed", "part": "ratio"}, item | {"value": "absent"}]
+    monkeypatch.setattr(quotes, "quotes", lambda: [quote | {"figures": figures}])
+    guide = tmp_path / "guide.md"
+    guide.write_text("A sweep takes 2.0 times,\n49 % less, 0.5, – and so on.", encoding="utf-8")
+    assert quotes.outdated(tmp_path, tmp_path) == []
+    guide.write_text("A sweep takes 1.7 times, 49 % less, 0.5, –.", encoding="utf-8")
+    said = "takes 2.0 times, 49 % less, 0.5, –"
+    assert quotes.outdated(tmp_path, tmp_path) == [("guide.md", said)]
+
+
+def test_a_quote_of_rows_that_are_gone_is_an_error(quotes: ModuleType, tmp_path: Path) -> None:
+    write(tmp_path, "speed", sweeps=[{"model": "DTM", "times": 2.0}])
+    item = {"result": "speed", "part": "sweeps", "where": {"model": "gone"}, "value": "times"}
+    with pytest.raises(LookupError, match=r"speed\.json, sweeps: no row has .*gone"):
+        list(quotes.cells(item, tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"other\.json is not in"):
+        list(quotes.cells(item | {"result": "other"}, tmp_path))
