@@ -93,7 +93,7 @@ def semi_supervised(document: Document) -> Iterator[Table]:
         draws = max(row["draws"] for row in own)
         table = pivot(own, ["model"], "labels", "accuracy")
         yield Table(f"K = {K}: accuracy by labels to a group, {draws} draws", table)
-    yield Table("What the annealed start gains in accuracy", document.get("starts", []))
+    yield Table("What the annealed start gains in accuracy", document["starts"])
     gaps = [dict(row, labels=f"{row['labels']}") for row in document["gaps"]]
     shown = pivot(gaps, ["model", "rival", "K"], "labels", "difference")
     yield Table("Accuracy of DTM less that of LapPLSI at its best lambda, by labels", shown)

@@ -5,15 +5,14 @@ every draw 1, 3, 5 or 10 postings of a group show their label; features of all p
 each model, a linear support vector machine learns from the labelled ones and is tested on the rest.
 C is the best of 1, 10, 100 in hindsight, for every column alike.
 
-What the paper claims and this does not show (10 draws): that DTM is ahead of Laplacian models at
-their best lambda. From random starts, as in the paper, it is a point behind LapPLSI maximised
-properly (0.6 with the paper's own step, and the error of either is about as large). As they come,
-near annealed topics, all three gain 1 to 5 points at K = 60 and 100. DTM is then level with LapPLSI
-from random starts, or ahead, in all cells; from the same start LapPLSI is behind it at K = 20, a
-point ahead at 60, and two to three at 100, where the best lambda is 1000. The merit of DTM is that
-it has no lambda to choose. Nor is it neighbours alone that help: at K = 20 an annealed PLSA is two
-points behind them with one label, and principal components of tf-idf weights, which the paper did
-not try, are level with most of them where 10 labels are known.
+What the paper claims and this does not show: that DTM is ahead of Laplacian models at their best
+lambda. From random starts, as in the paper, it is slightly behind LapPLSI maximised properly, by
+about as much as the error. As they come, near annealed topics, all three gain. DTM is then ahead of
+LapPLSI from random starts, or level with it; from the same start it is ahead at K = 20, and behind
+at 60 and 100, where the best lambda is 1000. The merit of DTM is that it has no lambda to choose.
+Nor is it neighbours alone that help: an annealed PLSA is close behind where K is 20 and few labels
+are known, and principal components of tf-idf weights, which the paper did not try, where many are.
+The tables that this prints have the figures.
 """
 
 from __future__ import annotations
