@@ -125,9 +125,12 @@ def test_under_a_table_stand_date_commit_machine_and_load(page: ModuleType, tmp_
 
 def test_peers_stand_beside_ours_at_the_top(page: ModuleType, tmp_path: Path) -> None:
     assert "At a glance" not in page.render(tmp_path)
-    keys = ("corpus", "model", "perplexity", "stability")
-    rows = [("ap", "isotherm AspectModel", 200.0, 0.5), ("ap", "P", 300.0, 0.25)]
-    rows += [("news", "isotherm AspectModel", 50.0, 1.0), ("news", "P", 40.0, None)]
+    keys = ("corpus", "model", "perplexity", "stability", "cpu s")
+    rows = [("ap", "isotherm AspectModel", 200.0, 0.5, 1.0), ("ap", "P", 300.0, 0.25, 4.0)]
+    rows += [("news", "isotherm AspectModel", 50.0, 1.0, 2.0), ("news", "P", 40.0, None, 9.0)]
+    # Not raced: one that never predicts better, one that once does.
+    rows += [("ap", "Q", 220.0, 0.5, 8.0), ("news", "Q", 60.0, 0.5, 5.0)]
+    rows += [("ap", "R", 220.0, 0.5, 8.0), ("news", "R", 40.0, 0.5, 5.0)]
     summary = [dict(zip(keys, row, strict=True)) for row in rows]
     write(tmp_path, "quality", summary=summary, settings=[], tried=[], samples=[])
     races = [{"peer": "P", "threads": 1, "CPU ratio": ratio} for ratio in (0.1, 0.3, None)]
@@ -140,6 +143,8 @@ def test_peers_stand_beside_ours_at_the_top(page: ModuleType, tmp_path: Path) ->
     assert table[2:] == [
         "| isotherm AspectModel | 1 | 1 | 0.75 | – |",
         "| P | 1.5 | 0.8 | 0.25 | 0.3 |",
+        "| Q | 1.1 | 1.2 | 0.5 | ≤ 0.4 |",
+        "| R | 1.1 | 0.8 | 0.5 | – |",
     ]
 
 
