@@ -1,8 +1,8 @@
-"""Do the guides say what the results say? Every measured figure in them, held to its file.
+"""Do the guides say what the results say? Sentences with a measured figure, held to its file.
 
-`quotes.toml` has each sentence with a figure in it as a template, and which cells of which result
-fill it. A sentence that its page does not have, word for word, is out of date: this prints what the
-page should say, and with `--check` ends with 1. Nothing is measured here.
+`quotes.toml` has each such sentence as a template, and which cells of which result fill it. A
+sentence that its page does not have, word for word, is out of date: this prints what the page
+should say, and with `--check` ends with 1. Nothing is measured here.
 """
 
 from __future__ import annotations
