@@ -16,7 +16,7 @@ from isotherm.anneal.critical import (
 )
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.schedule import Fixed
-from isotherm.anneal.start import Noisy
+from isotherm.anneal.start import Noisy, state_of
 from isotherm.anneal.trace import State
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
@@ -181,6 +181,16 @@ def test_one_component_above_and_more_below(model: Any) -> None:
         assert counted[-1] == fit.trace[-1].n_effective
     assert counted[0] == 1
     assert counted[1] > 1
+
+
+def test_the_first_transition_does_not_depend_on_where_it_is_asked(model: Any) -> None:
+    """One component has all of every row, whatever the temperature: at T = 0 as well."""
+    hot = model.hot()
+    state = state_of(hot, DATA, hot.collapsed(DATA.summary, np.float64))
+    expected = first_critical(model, DATA)
+    for temperature in (0.5, 1.0, 1.0 + hot.zero_temperature, 7.0, 1e4):
+        split = component_split(hot, DATA, state, temperature, 0)
+        assert split.temperature == pytest.approx(expected, rel=1e-9)
 
 
 def test_topics_with_pseudo_counts_split_later() -> None:

@@ -11,7 +11,7 @@ from isotherm.anneal.branches import Branches
 from isotherm.anneal.callbacks import GenerationRule
 from isotherm.anneal.critical import first_critical
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
-from isotherm.anneal.grow import Grown, Growth, merge, split
+from isotherm.anneal.grow import Grown, Growth, _moves, merge, split
 from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.schedule import Exponential, Fixed
 from isotherm.anneal.start import state_of
@@ -116,6 +116,16 @@ def test_halves_are_pushed_apart_along_the_critical_direction(model: Any) -> Non
         down = np.log(now[filled, half] / was[filled, old])
         assert 0.05 < np.sqrt(was[filled, old] @ up**2) < 0.2
         assert np.corrcoef(up, down)[0, 1] < -0.9
+
+
+def test_a_push_moves_logarithms_by_the_direction_over_the_root_of_the_probability() -> None:
+    p = np.array([0.5, 0.3, 0.15, 0.05, 0.0])
+    direction = np.array([0.1, -0.2, 0.3, -0.1, 0.4])
+    move = _moves(direction[:, None], p[:, None], 0.2)[:, 0]
+    change = np.append(direction[:4] / np.sqrt(p[:4]), 0.0)
+    expected = 0.2 * change / np.sqrt(p @ change**2)
+    np.testing.assert_allclose(move, expected, rtol=1e-12)
+    assert np.sqrt(p @ move**2) == pytest.approx(0.2)
 
 
 def test_only_what_is_unstable_splits() -> None:

@@ -104,6 +104,22 @@ def test_total_perplexity(density: str, weights: tuple[float, float], n_blocks: 
     assert heldout.score(model, fit.state, data, T) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize(("a", "b"), [(0.0, 1.0), (1.0, 0.0), (0.3, 0.7)])
+def test_raw_sums_weigh_both_sets_by_their_tokens(a: float, b: float) -> None:
+    train, test = rows_corpus()
+    data, T, model = place(train), 6.0, Document(K, 2.0)
+    fit = fit_to(model, data, T)
+    psi = data.gather(fit.state.rows).posterior
+    own = logsumexp(np.log(np.maximum(psi, 1e-300)) + log_rows(train, fit.state.params), axis=1)
+    unseen = logsumexp(np.log(psi.mean(axis=0)) + log_rows(test, fit.state.params), axis=1)
+    # The sum over all tokens, per half of them: with equal weights it is the mean of one token.
+    half = (train.sum() + test.sum()) / 2
+    expected = np.exp(-(a * own.sum() + b * unseen.sum()) / half)
+    heldout = HeldoutRows(place(test), a, b, per_token=False)
+    assert train.sum() > 2 * test.sum()
+    assert heldout.score(model, fit.state, data, T) == pytest.approx(expected, rel=1e-9)
+
+
 @pytest.mark.parametrize("T", [1.0, 2.0, 6.0, 12.0])
 def test_best_topic_bounds_the_uniform_density(T: float) -> None:
     train, test = rows_corpus()

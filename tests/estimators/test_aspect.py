@@ -29,11 +29,13 @@ def test_planted_topics_are_found_from_every_seed() -> None:
 
 
 def test_views_agree() -> None:
-    model = AspectModel(4, random_state=0).fit(X)
+    # Rows of very different lengths: P(x) is not a constant.
+    counts = X * np.arange(1, len(X) + 1)[:, None]
+    model = AspectModel(4, random_state=0).fit(counts)
     joint = np.einsum("k,ki,kj->ij", model.weights_, model.row_components_, model.components_)
     other = model.row_marginal_[:, None] * (model.row_weights_ @ model.components_)
     np.testing.assert_allclose(model.row_components_.sum(axis=1), 1.0)
-    np.testing.assert_allclose(model.row_marginal_, X.sum(axis=1) / X.sum())
+    np.testing.assert_allclose(model.row_marginal_, counts.sum(axis=1) / counts.sum())
     np.testing.assert_allclose(joint, other, rtol=1e-6)
     np.testing.assert_allclose(model.row_marginal_ @ model.row_weights_, model.weights_, rtol=1e-6)
 

@@ -71,8 +71,12 @@ def test_aspects_mix_to_the_marginal_of_the_rows() -> None:
     assert p_row @ weight == pytest.approx(COUNTS.sum(axis=1) / COUNTS.sum(), abs=1e-15)
 
 
-def test_prediction_is_bayes_rule_on_the_parameters() -> None:
+@pytest.mark.parametrize("tilt", [(1.0, 1.0, 1.0), (0.2, 1.0, 3.0)], ids=["swept", "relaxed"])
+def test_prediction_is_bayes_rule_on_the_parameters(tilt: tuple[float, ...]) -> None:
     state = uneven_start()
+    # After an over-relaxed step P(a) is not proportional to the totals of the rows.
+    weight = state.params.weight * tilt
+    state = state._replace(params=state.params._replace(weight=weight / weight.sum()))
     weight, p_row, p_column = factors(state)
     mixture = Aspect(3).mixture(state.params, DATA.gather(state.rows))
     joint = (weight * p_row) @ p_column.T

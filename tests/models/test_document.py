@@ -233,11 +233,18 @@ def test_total_perplexity_weighs_both_sets_per_token(
     state, data, held = fit_and_held
     model = Document(3, 2.0)
     log_l = log_likelihoods(data, state.params.word_topic)
-    own = logsumexp(np.log(state.rows[0].posterior) + log_l, axis=1).sum() / data.summary.total
-    unseen = HeldoutRows(held).log_density(model, state.params, 3.0)
-    for a, b in ((0.0, 1.0), (0.5, 0.5), (1.0, 0.0)):
-        score = HeldoutRows(held, a, b).score(model, state, data, 3.0)
-        assert score == pytest.approx(np.exp(-(a * own + b * unseen)), rel=1e-12)
+    own = logsumexp(np.log(state.rows[0].posterior) + log_l, axis=1).sum()
+    n_own, n_unseen = data.summary.total, held.summary.total
+    assert n_own > 1.2 * n_unseen
+    for name in ("prior", "fold-in", "best"):
+        unseen = density(name, model, state, held, 3.0)
+        for a, b in ((0.0, 1.0), (0.5, 0.5), (1.0, 0.0), (0.3, 2.0)):
+            score = HeldoutRows(held, a, b, name).score(model, state, data, 3.0)
+            expected = np.exp(-(a * own / n_own + b * unseen / n_unseen))
+            assert score == pytest.approx(expected, rel=1e-12)
+            score = HeldoutRows(held, a, b, name, per_token=False).score(model, state, data, 3.0)
+            expected = np.exp(-2 * (a * own + b * unseen) / (n_own + n_unseen))
+            assert score == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["prior", "fold-in", "best"])

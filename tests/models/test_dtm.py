@@ -200,6 +200,29 @@ class Stuck(DTM):
         return Ascent(counts / counts.sum(axis=1, keepdims=True), 0.0, -1.0)
 
 
+class Overshooting(DTM):
+    """A model whose full step pleases the likelihood and lowers Q2."""
+
+    def _ascended(
+        self, links: Links, theta: Array, counts: Array, ratio: float, k: Kernels
+    ) -> Ascent:
+        return Ascent(counts / counts.sum(axis=1, keepdims=True), 0.0, 1.0)
+
+
+def test_a_full_step_that_lowers_the_ratio_is_not_taken() -> None:
+    counts = np.delete(X, 4, axis=0)
+    graph = random_graph(len(counts))
+    data, model = linked(counts, graph, K_CPU), Overshooting(3)
+    state = random_state(model, data)
+    theta = theta_of(state)
+    for _ in range(30):
+        theta = ascended(K_CPU, graph, theta)
+    new, _ = sweep(model, data, State(state.params, (LinkedRows(theta),), 0.0), 1.0)
+    full, _ = plsa(counts, theta, state.params.word_topic)
+    assert q2(graph, full) < 0.9 * q2(graph, theta)  # where the full step leads
+    assert q2(graph, theta_of(new)) >= q2(graph, theta) * (1 - 1e-12)
+
+
 def test_twenty_rejections_in_a_row_end_the_fit() -> None:
     counts = np.delete(X, 4, axis=0)
     graph = random_graph(len(counts))

@@ -58,9 +58,9 @@ def test_what_a_short_list_misses_counts_against_it() -> None:
 
 
 def test_level_is_reached_exactly_where_rounding_says_more() -> None:
-    # 0.1 * 30 is 3.0000000000000004 or so, and the third hit reaches it
-    hits = [True] * 3 + [False] * 100 + [True] * 27
-    assert precision_at_recall(hits, levels=[0.1], interpolated=False)[0] == 1.0
+    assert 0.28 * 25 > 7  # and yet the seventh hit reaches it
+    hits = [True] * 7 + [False] * 100 + [True] * 18
+    assert precision_at_recall(hits, levels=[0.28], interpolated=False)[0] == 1.0
 
 
 def test_ties_are_in_the_order_of_documents() -> None:

@@ -54,6 +54,26 @@ def test_cosine_of_words_is_the_dense_one(
     assert scores.max() <= 1
 
 
+@pytest.mark.parametrize(("share", "query_share"), [(0.4, 0.9), (0.0, 0.7), (0.8, 0.1)])
+def test_documents_and_queries_may_be_smoothed_by_different_shares(
+    share: float, query_share: float
+) -> None:
+    rng = np.random.default_rng(0)
+    table, idf = rng.dirichlet(np.ones(40), 4), WEIGHTS["tfidf"]
+    theta, asked = rng.dirichlet(np.ones(4), len(X)), rng.dirichlet(np.ones(4), len(Q))
+    space = formulas.Space.of(idf, table.T)
+    mine, theirs = (
+        formulas.vectors(
+            formulas.Rows(formulas.distributions(sparse.csr_array(counts)), weights), space, part
+        )
+        for counts, weights, part in ((X, theta, share), (Q, asked, query_share))
+    )
+    A = idf * ((1 - share) * conditionals(X) + share * theta @ table)
+    B = idf * ((1 - query_share) * conditionals(Q) + query_share * asked @ table)
+    scores = formulas.cosines(mine, theirs, space, share, query_share)
+    np.testing.assert_allclose(scores, cosine(A, B), atol=5e-15)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.3])
 def test_topics_add_their_cosine(share: float) -> None:
     models = [fitted(4), fitted(6, 1.2, 1)]
