@@ -95,10 +95,10 @@ def map_points(
         figure = new_figure(_size(groups, 5.6 if n_axes == 2 else 6.4))
     if n_axes == 3:
         ax: Any = figure.add_subplot(projection="3d", elev=view[0], azim=view[1])
-        _box(ax)
+        _box(ax, points)
     else:
         ax = figure.add_subplot()
-        _square(ax)
+        _square(ax, points)
     _scatter(ax, points.places, groups)
     _legend(figure, groups)
     if topic_names and points.names:
@@ -153,7 +153,7 @@ def magnification(
         vmin=low, vmax=low + 1.4 * span,
     )  # fmt: skip
     grey.set_rasterized(True)  # in a vector file it would be thousands of triangles
-    _square(ax)
+    _square(ax, points)
     if points is not None:
         _scatter(ax, points.places, groups, edge=0.4)
     bar = figure.colorbar(grey, ax=ax, location="bottom", shrink=0.6, aspect=40, pad=0.02)
@@ -244,15 +244,25 @@ def _size(groups: list[Group], side: float, *, bar: bool = False) -> tuple[float
     return wide, high
 
 
-def _square(ax: Axes) -> None:
-    ax.set(xlim=(-1.06, 1.06), ylim=(-1.06, 1.06), aspect="equal", xticks=[], yticks=[])
+def _reach(points: Points | None, least: float) -> float:
+    """How far the axes go: all of [-1, 1], and what lies beyond it."""
+    if points is None:
+        return least
+    drawn = np.abs(np.concatenate([points.places.ravel(), points.anchors.ravel()]))
+    return max(least, 1.02 * float(drawn.max(initial=0.0, where=np.isfinite(drawn))))
+
+
+def _square(ax: Axes, points: Points | None) -> None:
+    side = _reach(points, 1.06)
+    ax.set(xlim=(-side, side), ylim=(-side, side), aspect="equal", xticks=[], yticks=[])
     for spine in ax.spines.values():
         spine.set_color(FAINT)
 
 
-def _box(ax: Any) -> None:
+def _box(ax: Any, points: Points) -> None:
     """Walls of a box, without numbers: coordinates of a map have no unit."""
-    ax.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1))
+    side = _reach(points, 1.0)
+    ax.set(xlim=(-side, side), ylim=(-side, side), zlim=(-side, side))
     ax.set_box_aspect((1, 1, 1), zoom=1.1)
     for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
         axis.set_ticks(np.linspace(-1, 1, 5), labels=[])

@@ -19,6 +19,7 @@ from isotherm import CorpusMap, cli, load
 from isotherm.cli import explore, kept, runs, view
 from isotherm.cli.documents import Documents
 from isotherm.viewer.container import unpack
+from isotherm.viewer.points import around
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +102,8 @@ def test_maps_as_a_page(option: str, four: Path, tmp_path: Path, say: Any, fails
     # Titles are one for each, and no column to colour by.
     assert [one["name"] for one in meta["columns"]] == ["kind"]
     assert parts["documents"].strings["titles"][4] == "money story 4"
-    places = parts["points"].arrays["map1.places"] / 65534 * 2 - 1
+    low, high = around((20, 20))
+    places = low + parts["points"].arrays["map1.places"] / 65534 * (high - low)
     assert np.allclose(places, kept_map(four, 2).coordinates, atol=1e-4)
     assert "--force" in fails("map", four, option, page)
     say("map", four, option, page, "--dimensions", "2", "--labels", "title", "--force")

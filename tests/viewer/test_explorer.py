@@ -13,6 +13,7 @@ from isotherm import GTM, CorpusMap, Explorer, IsothermError
 from isotherm.viewer import explorer as module
 from isotherm.viewer.container import Part, unpack
 from isotherm.viewer.explorer import opening
+from isotherm.viewer.points import around
 from viewer import corpora
 
 N = 120
@@ -78,13 +79,14 @@ def test_arrays_of_points(parts: dict[str, Part]) -> None:
         given = corpora.mapped(axes).map
         places = arrays[f"map{m}.places"]
         known = ~given.empty
-        back = places[known] / 65534 * 2 - 1
+        low, high = around(given.grid_shape)
+        back = low + places[known] / 65534 * (high - low)
         np.testing.assert_allclose(back, given.coordinates[known], atol=2e-5)
         assert (places[~known] == 65535).all()
-        np.testing.assert_allclose(
-            arrays[f"map{m}.topics"] * 2 - 1, given.topic_coordinates, atol=1e-6
-        )
-        np.testing.assert_allclose(arrays[f"map{m}.nodes"] * 2 - 1, given.nodes, atol=1e-6)
+        for name, expected in (("topics", given.topic_coordinates), ("nodes", given.nodes)):
+            inside = arrays[f"map{m}.{name}"]
+            assert 0 <= inside.min() <= inside.max() <= 1
+            np.testing.assert_allclose(low + inside * (high - low), expected, atol=1e-6)
         np.testing.assert_allclose(arrays[f"map{m}.magnification"], given.magnification, rtol=1e-6)
     weights = corpora.mapped(3).map.topic_weights
     assert arrays["topic"].tolist() == weights.argmax(axis=1).tolist()
@@ -239,8 +241,10 @@ def test_vectors_by_a_fitted_map() -> None:
     assert meta["nouns"]["rows"] == "points"
     assert meta["coolings"][0]["parts"] == "nodes"
     assert meta["maps"] == [{"name": "2-D", "dimensions": 2, "grid": [5, 5], "empty": 0}]
-    back = found["points"].arrays["map0.places"] / 65534 * 2 - 1
+    low, high = around((5, 5))
+    back = low + found["points"].arrays["map0.places"] / 65534 * (high - low)
     np.testing.assert_allclose(back, gtm.transform(X), atol=2e-5)
+    assert np.abs(back).max() > 1.0
     assert "topic" not in found["points"].arrays
 
 

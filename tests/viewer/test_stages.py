@@ -10,7 +10,7 @@ from isotherm.anneal.fold import fold_in
 from isotherm.data.local import Local
 from isotherm.kernels.cpu import Cpu
 from isotherm.viewer import stages
-from isotherm.viewer.points import NOTHING, Place
+from isotherm.viewer.points import NOTHING, Place, around
 from isotherm.viewer.stages import Guide, Moment, branches, joined, moments, shared, stages_of
 from viewer import corpora
 
@@ -21,7 +21,7 @@ def guides(of: str = "grown") -> list[Guide]:
     found = []
     for m, axes in enumerate((2, 3)):
         mapped = corpora.mapped(axes, of)
-        corners = np.full(axes, -1.0), np.full(axes, 1.0)
+        corners = around(mapped.map.grid_shape)
         place = Place(f"{axes}-D", mapped.map.coordinates, *corners)
         found.append(Guide(m, place, mapped.map, mapped.gtm))
     return found

@@ -27,17 +27,18 @@ from isotherm.estimators import checks
 from isotherm.estimators.annealed import Annealed
 from isotherm.estimators.map_starts import MARGIN, SHEET, STARTS, kind_of, source_of, started
 from isotherm.estimators.mapping import (
-    Projected,
     best_of,
     check_units,
     cut_off,
+    density,
     joined,
     latent_grid,
     location,
     near,
     posterior,
-    project,
 )
+from isotherm.estimators.places import modes, place, sheet
+from isotherm.estimators.vectors import read
 from isotherm.kernels.dense import one_blas_thread
 from isotherm.models.grid import basis_at, basis_slopes
 from isotherm.models.gtm import Gtm, GtmParams
@@ -89,7 +90,9 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         Runs; the one with the lowest final objective is kept. Neither way to begin is better for
         all data: two runs cost less than one slow one and try both.
     projection : {"mean", "mode"}
-        What `transform` gives: the mean of the posterior over nodes, or the likeliest node.
+        What `transform` gives: the mean of the posterior over the sheet, or its highest mode.
+        Both are places between the nodes too, and up to a spacing of the nodes (at most 0.2)
+        outside [-1, 1]. Where a row has two modes far apart, the mean lies between them.
     tol : float
         A temperature is settled when a sweep lowers the objective by no more than this many nats
         per row.
@@ -187,9 +190,16 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
     # What users call -------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Array:
-        """Places in the map, (I, L); a row without any value is placed at the mean of the nodes."""
-        projected = self._projected(X)
-        return projected.mode if self.projection == "mode" else projected.mean
+        """Places in the map, (I, L); a row without any value is placed in the middle."""
+        check_is_fitted(self)
+        values, (points, centres) = self._vectors(X, reset=False), sheet(self.model_, self.params_)
+        data = self._placed(values, None, len(points))
+        rows, _, _ = data.sweep(place, data.no_rows, self.params_, points, centres)
+        placed = nested.on_host(data.gather(rows))
+        if self.projection == "mean":
+            return np.asarray(placed.mean)
+        scaled = near(self._scaled(values), np.float64)
+        return modes(self.model_, self.params_, scaled, points[placed.best])
 
     def inverse_transform(self, Z: Any) -> Array:
         """Points of the sheet, (P, D) in the units of X, at places of the map (P, L)."""
@@ -199,7 +209,14 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
 
     def score_samples(self, X: Any) -> Array:
         """Log density of each row (of its values that are not missing), (I,)."""
-        return self._projected(X).log_density
+        check_is_fitted(self)
+        values = self._vectors(X, reset=False)
+        data = self._placed(values, None, self.grid_.n_nodes)
+        rows, _, _ = data.sweep(density, data.no_rows, self.model_, self.params_)
+        found = nested.on_host(data.gather(rows)).log_density
+        cells = (~np.isnan(values)).sum(axis=1)
+        beyond = cut_off(self._scaled(values), data.kernels.dtype) / (2.0 * self.params_.noise)
+        return np.asarray(found - beyond - cells * np.log(self.scale_))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log density of the rows; higher is better."""
@@ -208,7 +225,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
     def responsibilities(self, X: Any) -> Array:
         """Posterior of the nodes for each row, (I, K)."""
         check_is_fitted(self)
-        data = self._placed(self._vectors(X, reset=False), None)
+        data = self._placed(self._vectors(X, reset=False), None, self.grid_.n_nodes)
         rows, _, _ = data.sweep(posterior, data.no_rows, self.model_, self.params_)
         return np.asarray(np.concatenate([part.posterior for part in rows]), np.float64)
 
@@ -253,7 +270,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         unit = self.scale_**2
         alpha = ALPHA if self.alpha is None else self.alpha * unit
         held = None if self.noise is None else self.noise / unit
-        model, data = Gtm(grid, alpha, held), self._placed(values, weight)
+        model, data = Gtm(grid, alpha, held), self._placed(values, weight, grid.n_nodes)
         check_units(model)
         rng = as_generator(self.random_state)
         critical = cache(lambda: first_critical(model, data))
@@ -347,20 +364,15 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
 
     def _vectors(self, X: Any, *, reset: bool) -> Array:
         """Validated rows (I, D), float64; missing values are NaN."""
-        return np.asarray(
-            validate_data(
-                self,
-                X,
-                reset=reset,
-                dtype=np.float64,
-                ensure_all_finite="allow-nan",
-                ensure_min_samples=2 if reset else 1,
-            )
-        )
+        least = 2 if reset else 1
+        settings: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+        reader = partial(validate_data, self, reset=reset, ensure_min_samples=least, **settings)
+        return read(X, "X", reader)
 
-    def _placed(self, values: Array, weight: Array | None) -> Local:
+    def _placed(self, values: Array, weight: Array | None, n_points: int) -> Local:
+        """Rows in blocks whose posteriors over so many points may be held at a time."""
         held = HELD if self.device == "cpu" else HELD_ON_DEVICE
-        rows, kernels = max(1, held // self.grid_.n_nodes), self._kernels()
+        rows, kernels = max(1, held // n_points), self._kernels()
         scaled = near(self._scaled(values), kernels.dtype)
         return Local(vector_blocks(scaled, weight, rows_per_block=rows), kernels)
 
@@ -369,19 +381,8 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         with np.errstate(over="ignore"):
             return np.asarray((values - self.mean_) / self.scale_)
 
-    def _projected(self, X: Any) -> Projected:
-        check_is_fitted(self)
-        values = self._vectors(X, reset=False)
-        data = self._placed(values, None)
-        rows, _, _ = data.sweep(project, data.no_rows, self.model_, self.params_, self.nodes_)
-        found: Projected = nested.on_host(data.gather(rows))
-        cells = (~np.isnan(values)).sum(axis=1)
-        beyond = cut_off(self._scaled(values), data.kernels.dtype) / (2.0 * self.params_.noise)
-        density = found.log_density - beyond - cells * np.log(self.scale_)
-        return found._replace(log_density=density)
-
     def _places(self, Z: Any) -> Array:
-        places = np.asarray(check_array(Z, dtype=np.float64, input_name="Z"))
+        places = read(Z, "Z", partial(check_array, dtype=np.float64, input_name="Z"))
         if places.shape[1] != self._n_features_out:
             raise IsothermError(
                 f"Z has {places.shape[1]} columns for a map of {self._n_features_out} dimensions; "

@@ -28,11 +28,9 @@ BASIS = {1: (4, 8), 2: (5, 8), 3: (3, 4)}
 EQUAL = 1e-4
 
 
-class Projected(NamedTuple):
-    """Places of rows by the mean and by the mode of the posterior (I, L); log density (I,)."""
+class Density(NamedTuple):
+    """Log density of rows, (I,)."""
 
-    mean: Array
-    mode: Array
     log_density: Array
 
 
@@ -48,17 +46,14 @@ def posterior(k: Kernels, block: VectorBlock, rows: Any, model: Gtm, params: Gtm
     return Expected(Posterior(found), (), 0.0)
 
 
-def project(
-    k: Kernels, block: VectorBlock, rows: Any, model: Gtm, params: GtmParams, nodes: Array
-) -> Expected:
-    """Places of the rows among nodes (K, L), and their log density, at T = 1."""
+def density(k: Kernels, block: VectorBlock, rows: Any, model: Gtm, params: GtmParams) -> Expected:
+    """Log density of the rows at T = 1."""
     s = float(params.noise)
-    found, log_z = k.node_posterior(block, model.centres(params), s)
+    _, log_z = k.node_posterior(block, model.centres(params), s)
     present = block.present
     cells = block.n_columns if present is None else present.sum(axis=1, dtype=np.float64)
-    density = log_z - np.log(model.n_components) - 0.5 * cells * np.log(2.0 * np.pi * s)
-    mean = found.astype(np.float64) @ nodes
-    return Expected(Projected(mean, nodes[found.argmax(axis=1)], density), (), 0.0)
+    constant = np.log(model.n_components) + 0.5 * cells * np.log(2.0 * np.pi * s)
+    return Expected(Density(log_z - constant), (), 0.0)
 
 
 def joined(cooled: Fit, fit: Fit) -> tuple[Record, ...]:

@@ -9,6 +9,9 @@ import numpy as np
 
 from isotherm.data.base import Array
 
+# Places lie no further outside the square than a spacing of the nodes, nor than this.
+BEYOND = 0.2
+
 
 @dataclass(frozen=True)
 class LatentGrid:
@@ -51,6 +54,22 @@ def lattice(shape: tuple[int, ...]) -> Array:
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(shape))
     points.flags.writeable = False
     return points
+
+
+def margin(shape: tuple[int, ...]) -> Array:
+    """How far beyond [-1, 1] places may lie along each axis, (L,)."""
+    return np.array([min(2.0 / (n - 1), BEYOND) if n > 1 else 0.0 for n in shape])
+
+
+def finer(shape: tuple[int, ...], parts: tuple[int, ...]) -> Array:
+    """Points of a lattice so many times finer than the nodes, continued by the margin, (P, L)."""
+    axes = []
+    for n, part, beyond in zip(shape, parts, margin(shape), strict=True):
+        step = 2.0 / (max(n - 1, 1) * part)
+        # Whole steps outside: the nodes are points of the lattice, and it has a middle.
+        more = int(beyond / step + 1e-9)
+        axes.append(step * (np.arange((n - 1) * part + 2 * more + 1) - more) - 1.0)
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(shape))
 
 
 @lru_cache(maxsize=32)

@@ -32,8 +32,6 @@ NOUNS = {
     "components": "topics",
 }
 POINTS = {**NOUNS, "row": "point", "rows": "points"}
-# Maps stand in this box.
-LOW, HIGH = -1.0, 1.0
 
 
 class Given(NamedTuple):
@@ -274,7 +272,7 @@ def _points(
 
 def _place(given: CorpusMap) -> Place:
     axes = given.coordinates.shape[1]
-    corners = np.full(axes, LOW), np.full(axes, HIGH)
+    corners = points.around(given.grid_shape)
     return Place(
         f"{axes}-D",
         given.coordinates,
@@ -295,7 +293,7 @@ def _placed(given: Any, vectors: Any) -> Place:
             )
         coordinates = np.asarray(given.transform(vectors))
         axes = coordinates.shape[1]
-        corners = np.full(axes, LOW), np.full(axes, HIGH)
+        corners = points.around(given.grid_.shape)
         return Place(
             f"{axes}-D",
             coordinates,

@@ -10,6 +10,7 @@ import numpy as np
 
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
+from isotherm.models.grid import margin
 
 # Steps of a place or a number in 16 bits; the last code says that there is none.
 STEPS, NOTHING = 65534, 65535
@@ -55,6 +56,12 @@ def framed(coordinates: Array) -> tuple[Array, Array]:
     half = float((high - low).max()) / 2 or 1.0
     middle = (low + high) / 2
     return middle - half, middle + half
+
+
+def around(shape: tuple[int, ...]) -> tuple[Array, Array]:
+    """Corners of the cube that has all places of a map with so many nodes along each axis."""
+    high = np.full(len(shape), 1.0 + margin(shape).max())
+    return -high, high
 
 
 def map_meta(place: Place) -> dict[str, Any]:
