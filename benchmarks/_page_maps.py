@@ -47,6 +47,16 @@ def map_quality(document: Document) -> Iterator[Table]:
     yield Table(title, pick(ahead, "data", "method", "resampled"))
 
 
+def map_places(document: Document) -> Iterator[Table]:
+    """All ways to place the rows of each data set."""
+    for data in dict.fromkeys(row["data"] for row in document["rows"]):
+        own = [
+            {key: value for key, value in row.items() if key not in ("data", "rows")}
+            for row in only(document["rows"], data=data)
+        ]
+        yield Table(f"Places of {data}", own)
+
+
 def corpus_map(document: Document) -> Iterator[Table]:
     """Two and three dimensions, means over seeds."""
     near = [f"{kind}, {space}" for space in ("topics", "words") for kind in ("trust", "continuity")]
@@ -169,6 +179,14 @@ SECTIONS = (
                 "fixed start can give and for which no target is set.",
                 map_quality,
                 title="Quality of maps",
+            ),
+            Part(
+                "map_places",
+                "The same fits, with rows placed over the nodes and over the whole sheet. `on a "
+                "node`: within .05 spacings of one; `on the edge`: within .01 of the outermost "
+                "place; `shared`: with the place of another row, to .001.",
+                map_places,
+                title="Places in a map",
             ),
             Part(
                 "corpus-map-AspectModel",

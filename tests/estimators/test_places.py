@@ -42,7 +42,7 @@ NOISE = {1: 0.01, 2: 0.01, 3: 0.04}
 
 @pytest.fixture(scope="module", params=[1, 2, 3], ids="{}-D".format)
 def fitted(request: pytest.FixtureRequest) -> tuple[GTM, Array]:
-    """Few nodes and little noise: neighbouring nodes lie many standard deviations apart."""
+    """Few nodes and little noise: neighboring nodes lie many standard deviations apart."""
     axes: int = request.param
     settings: dict[str, Any] = {"n_nodes": NODES[axes], "noise": NOISE[axes]}
     # From the principal components: three dimensions fold less.
