@@ -34,6 +34,8 @@ def read(given: Any, name: str, reader: Callable[[Any], Any]) -> Array:
 
     Masked values become NaN; whatever cannot be read is refused with an IsothermError.
     """
+    if hasattr(given, "collect") and not hasattr(given, "__array__"):
+        raise WrongKindError(f"{name} is a {type(given).__name__}, not computed yet; use collect()")
     _refuse_counts(given, name)
     if getattr(given, "requires_grad", False):
         given = given.detach()  # numpy refuses tensors that remember how they were made
@@ -77,11 +79,9 @@ def _refuse_counts(given: Any, name: str) -> None:
 
 def _refuse_kind(given: Any, name: str) -> None:
     """Refuse numbers that are no measurements: dates, and complex ones."""
-    if hasattr(given, "collect") and not hasattr(given, "__array__"):
-        raise WrongKindError(f"{name} is a {type(given).__name__}, not computed yet; use collect()")
     kinds = {getattr(kind, "kind", "") for kind in _types(given)}
-    if hasattr(given, "to_numpy") and not kinds - {""}:
-        kinds = {np.asarray(given.to_numpy()).dtype.kind}
+    if any(getattr(kind, "is_temporal", bool)() for kind in _types(given)):
+        kinds.add("M")  # polars names its types otherwise
     if "c" in kinds:
         raise IsothermError(
             f"Complex data not supported: {name} is of {given.dtype}; give {name}.real, "
