@@ -75,6 +75,20 @@ def test_points_of_each_class_are_drawn_where_they_are(dimensions: int) -> None:
     assert legend_names(figure) == ["many", "some", "few", "no label"]
 
 
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_axes_reach_as_far_as_places_and_topics_do(dimensions: int) -> None:
+    places = np.zeros((4, dimensions))
+    inside = map_plots.map_points(places).axes[0]
+    assert inside.get_xlim()[1] == inside.get_ylim()[1] < 1.07
+    places[2, 0], places[3] = -1.19, np.nan
+    beyond = map_plots.map_points(places).axes[0]
+    assert -1.3 < beyond.get_xlim()[0] < -1.19
+    assert beyond.get_xlim() == beyond.get_ylim()
+    topic = np.full((9, dimensions), 1.15)
+    source = replace(corpus_map(dimensions), topic_coordinates=topic)
+    assert map_plots.map_points(source, topic_names=False).axes[0].get_ylim()[1] > 1.15
+
+
 def test_looks_differ_and_frequent_classes_come_first() -> None:
     labels = np.repeat(np.arange(40), np.arange(40, 0, -1))
     figure = map_plots.map_points(np.zeros((len(labels), 2)), labels)

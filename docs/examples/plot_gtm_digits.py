@@ -3,8 +3,8 @@ A map of digits
 ===============
 
 ``GTM`` lays a smooth sheet through vectors and says where on it each one lies. Here the vectors
-are pictures of 8 x 8 pixels, so the way back from the map can be looked at. Rows whose posterior is
-sharp lie on a node, so that the grid of nodes shows through.
+are pictures of 8 x 8 pixels, so the way back from the map can be looked at. Places lie between the
+nodes of the sheet and a little beyond its rim.
 """
 
 import matplotlib.pyplot as plt

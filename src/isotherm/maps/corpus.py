@@ -52,8 +52,9 @@ class CorpusMap:
     Attributes
     ----------
     coordinates : (I, L)
-        Place of each document in [-1, 1]^L. NaN for a document without any token that the topics
-        know: it has no place, and one in the middle would look like a finding.
+        Place of each document in [-1, 1]^L or a little beyond. NaN for a document without any
+        token that the topics know: it has no place, and one in the middle would look like a
+        finding.
     topic_weights : (I, K)
         Proportions of the topics in each document; rows sum to one. Where a document is empty,
         what the topic model holds without counts.
