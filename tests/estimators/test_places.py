@@ -278,8 +278,14 @@ def test_the_lattice_is_as_fine_as_the_noise_asks_for(fitted: tuple[GTM, Array])
     )
 
 
-def test_the_lattice_has_an_end(fitted: tuple[GTM, Array]) -> None:
+def test_the_lattice_has_an_end(fitted: tuple[GTM, Array], monkeypatch: pytest.MonkeyPatch) -> None:
     model, _ = fitted
     silent = model.params_._replace(noise=np.asarray(1e-10))
     points = places.sheet(model.model_, silent).points
     assert 0.2 * places.MOST_POINTS < len(points) <= places.MOST_POINTS
+    # So has what its points stand for, of rows with many columns.
+    monkeypatch.setattr(places, "MOST_NUMBERS", 12_000)
+    centres = places.sheet(model.model_, silent).centres
+    assert 2_000 < centres.size <= 12_000
+    monkeypatch.setattr(places, "MOST_NUMBERS", 1)
+    assert places.parts(model.model_, silent) == (1,) * len(model.grid_.shape)

@@ -24,8 +24,8 @@ from isotherm.models.gtm import Gtm, GtmParams
 APART = 2.0
 # ... for this share of the rows, as the fit found them.
 SHARE = 0.9
-# Most points of the lattice.
-MOST_POINTS = 1 << 16
+# Most points of the lattice, and most numbers of what they stand for, unless the nodes have more.
+MOST_POINTS, MOST_NUMBERS = 1 << 16, 1 << 25
 # Points whose basis functions, or rows whose slopes, are held at a time.
 AT_ONCE, ROWS = 4096, 512
 # Newton steps towards a mode, and the step that is too short to matter.
@@ -70,7 +70,8 @@ def parts(model: Gtm, params: GtmParams) -> tuple[int, ...]:
         typical = gap[order][np.searchsorted(below, SHARE * below[-1])]
         asked = np.ceil(typical / (APART * np.sqrt(float(params.noise))))
         found.append(int(np.clip(asked, 1, MOST_POINTS)))
-    while max(found) > 1 and n_points(shape, found) > MOST_POINTS:
+    most = min(MOST_POINTS, MOST_NUMBERS // params.weight.shape[1])
+    while max(found) > 1 and n_points(shape, found) > most:
         longest = int(np.argmax(found))
         found[longest] = max(1, int(0.9 * found[longest]))
     return tuple(found)
