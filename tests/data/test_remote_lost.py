@@ -1,5 +1,6 @@
 """Workers that are killed in the middle of a fit, and fits that are: nothing changes."""
 
+import asyncio
 import os
 import signal
 from collections.abc import Iterator
@@ -89,6 +90,30 @@ def test_a_worker_that_is_killed_changes_nothing(
         os.kill(killed[0], signal.SIGKILL)
 
     after = model(At(8, kill)).fit(counts, client=client)
+    assert killed
+    assert same(after, before)
+
+
+def test_a_worker_that_is_killed_before_its_sums_are_read_changes_nothing(
+    counts: Counts, cluster: Any, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sums were ready, and with the worker they are gone: nobody will make them again."""
+    before, killed = model().fit(counts, client=client), []
+    gather = client._gather
+
+    async def late(futures: Any, *arguments: Any, **options: Any) -> Any:
+        if len(killed) == 0 and heard.heard > 8:
+            killed.append(await client.scheduler.who_has(keys=[one.key for one in futures]))
+            address = next(iter(killed[0].values()))[0]
+            workers = [one for one in cluster.workers.values() if one.worker_address == address]
+            os.kill(workers[0].process.pid, signal.SIGKILL)
+            while address in await client.scheduler.ncores():
+                await asyncio.sleep(0.01)
+        return await gather(futures, *arguments, **options)
+
+    heard = At(0, stop)
+    monkeypatch.setattr(client, "_gather", late)
+    after = model(heard).fit(counts, client=client)
     assert killed
     assert same(after, before)
 

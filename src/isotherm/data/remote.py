@@ -55,6 +55,8 @@ class _Cluster:
         self.n_threads: dict[str, int] = client.nthreads()
         places = np.linspace(0, len(workers), n_blocks, endpoint=False).astype(int)
         self.owner = [workers[place] for place in places]
+        # Workers that have copies of row states of others.
+        self.neighbors: set[str] = set()
         self.data: weakref.WeakSet[Remote] = weakref.WeakSet()
         self.versions: weakref.WeakSet[Version] = weakref.WeakSet()
         self.dead: list[str] = []
@@ -95,13 +97,35 @@ class _Cluster:
             try:
                 wait(futures, timeout=LOOK)
             except TimeoutError:
-                if set(among or self.owner) <= set(self.client.nthreads()):
-                    continue
-                raise _LostError from None
+                self._check(among)
+                continue
             for future in futures:
                 if future.status != "finished":
                     self._raise(future)
             return futures
+
+    def _check(self, among: Iterable[str] = ()) -> None:
+        """`_LostError` where not all workers are there any more; by default all that matter."""
+        needed = set(among) or {*self.owner, *self.neighbors}
+        if not needed <= set(self.client.nthreads()):
+            raise _LostError
+
+    def _patiently(self, call: Any, among: Iterable[str] = ()) -> Any:
+        """What a call of the client comes to; `_LostError` where its worker will never answer.
+
+        Sums that were ready are gone with their worker, and the client would wait for ever for
+        somebody to make them again. `call` makes a coroutine, once more and for twice as long
+        after each look at who is there.
+        """
+        seconds = LOOK
+        while True:
+            try:
+                return self.client.sync(call, callback_timeout=seconds)
+            except TimeoutError:
+                self._check(among)
+                seconds *= 2
+            except OSError as error:
+                raise _LostError from error
 
     def _raise(self, future: Any) -> None:
         from distributed.scheduler import KilledWorker
@@ -113,7 +137,9 @@ class _Cluster:
 
     def results(self, futures: list[Any], among: Iterable[str] = ()) -> list[Any]:
         """What the futures hold, here."""
-        found: list[Any] = self.client.gather(self.wait(futures, among), errors="skip")
+        ready, among = self.wait(futures, among), list(among)
+        call = partial(self.client._gather, ready, errors="skip")
+        found: list[Any] = self._patiently(call, among)
         if len(found) != len(futures):
             raise _LostError
         return found
@@ -122,7 +148,9 @@ class _Cluster:
         """Futures of the sums over some blocks, one for each worker that has any."""
         parts: Any = (recipe.task, recipe.shared)
         if _versions.size(recipe.shared) > LARGE:
-            parts = self.client.scatter(parts, hash=False, broadcast=len(set(self.owner)) > 1)
+            many = len(set(self.owner)) > 1
+            call = partial(self.client._scatter, parts, hash=False, broadcast=many)
+            parts = self._patiently(call)
         names = _versions.named(recipe.rows)
         return [
             self.submit(
@@ -190,7 +218,7 @@ class _Cluster:
         """Give the blocks of lost workers to others, with all row states that are in use."""
         log.warning("workers were lost; others load their blocks again")
         alive = self.alive()
-        self.n_threads = self.client.nthreads()
+        self.n_threads, self.neighbors = self.client.nthreads(), set()
         data, versions = list(self.data), list(self.versions)
         names = [one.name for one in data] + [one.recipe.name for one in versions]
         asked = [(one, name) for one in alive for name in names]
@@ -229,7 +257,8 @@ class _Cluster:
                 )
             for number in numbers:
                 states = self.submit(recipe.copies[number], _shares.fetch, recipe.copy, [number])
-                self.wait([self.submit(self.owner[number], _shares.keep, recipe.name, states)])
+                kept = self.submit(self.owner[number], _shares.keep, recipe.name, states)
+                self.wait([kept], {self.owner[number], recipe.copies[number]})
             return
         for one in _versions.recipes(recipe.rows):
             self._make(one, numbers, made)
@@ -244,11 +273,13 @@ class _Cluster:
         self.wait(calls)
 
     def copy(self, recipe: Recipe) -> None:
-        """Leave copies of row states with neighbours, and forget how they were made."""
-        workers = sorted(set(self.owner))
+        """Leave copies of row states with neighbors, and forget how they were made."""
+        # A worker that came later, in the place of one that was lost, has copies if not blocks.
+        workers = sorted({*self.owner, *self.client.nthreads()})
         if len(workers) == 1:
-            return  # there is no neighbour: they would be made again from the beginning
+            return  # there is no neighbor: they would be made again from the beginning
         after: dict[str, str] = dict(zip(workers, [*workers[1:], workers[0]], strict=True))
+        self.neighbors = {after[worker] for worker in self.owner}
         recipe.copy = _versions.new_name(self.owner_name)
         weakref.finalize(recipe, self.dead.append, recipe.copy)
         stored = []
