@@ -6,6 +6,7 @@ Prints the topics and the annealing path, and writes a page to explore them in a
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,11 +15,14 @@ import numpy as np
 
 from isotherm import AspectModel, Explorer, load_docstrings, map_corpus
 from isotherm.anneal.grow import Growth
+from isotherm.cli.runs import is_archive
 from isotherm.datasets.docstrings import Docstrings
 from isotherm.evaluate import nmi
+from isotherm.files import is_own_page
 from isotherm.maps.workflow import MappedCorpus
 from isotherm.report import Shares, label_shares
 
+PAGE, FLAT = "index.html", "map.iso"
 TITLE = "What Python's docstrings are about"
 # Docstrings repeat themselves so much that held-out words would support hundreds of topics: more
 # than a page can show.
@@ -35,7 +39,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--topics", type=_at_least_two, default=MOST_TOPICS, help="most topics (%(default)s)"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the fit (%(default)s)")
+    parser.add_argument("--force", action="store_true", help="replace what is there already")
     options = parser.parse_args(arguments)
+    taken = None if options.force else _taken(options.out)
+    if taken is not None:
+        parser.error(f"{taken} is there and not of isotherm; give another --out, or --force")
     _say("Reading the docstrings of the standard library, numpy, scipy and scikit-learn ...")
     corpus = load_docstrings()
     demonstrate(corpus, options.out, most_topics=options.topics, seed=options.seed)
@@ -76,11 +84,19 @@ def demonstrate(
     maps = [_mapped(corpus, model, n_dimensions) for n_dimensions in (3, 2)]
     _say(f"Drew two maps of the documents in {time.perf_counter() - begin:.1f} s")
     begin = time.perf_counter()
-    page = explorer_of(corpus, maps).save_html(out / "index.html")
-    maps[-1].map.save(out / "map.iso")
+    page = explorer_of(corpus, maps).save_html(out / PAGE)
+    maps[-1].map.save(out / FLAT)
     _say(f"Wrote the page in {time.perf_counter() - begin:.1f} s")
     _say(f"\nOpen {page} in a browser:\n  {page.resolve().as_uri()}")
     return model
+
+
+def _taken(out: Path) -> Path | None:
+    """What would be replaced although somebody else wrote it; None if nothing would be."""
+    page, flat = out / PAGE, out / FLAT
+    if os.path.lexists(page) and not is_own_page(page):
+        return page
+    return flat if os.path.lexists(flat) and not is_archive(flat) else None
 
 
 def explorer_of(corpus: Docstrings, maps: Sequence[MappedCorpus]) -> Explorer:

@@ -18,7 +18,7 @@ from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
 from isotherm.estimators.base import CountEstimator
-from isotherm.files import replacing
+from isotherm.files import PAGE_MARK, replacing
 from isotherm.maps.corpus import CorpusMap
 
 __all__ = ["write_report"]
@@ -184,6 +184,7 @@ def _page(model: CountEstimator, title: str, content: Content) -> str:
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8">',
+        PAGE_MARK,
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="color-scheme" content="light dark">',
         # Nothing may be loaded, whatever the texts contain.

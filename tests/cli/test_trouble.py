@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from isotherm import AspectModel, Counts, load
-from isotherm.cli import fit, models, nearest, runs
+from isotherm.cli import fit, models, nearest, own, runs
 
 FILES = ["counts.iso", "documents.jsonl.gz", "model.iso", "run.json"]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="no such limits on this system")
@@ -131,11 +131,11 @@ def test_killed_right_before_the_run_gets_its_name(
         del about["interrupted"], about["topics"], about["fit_seconds"]
         (work / "run.json").write_text(json.dumps(about))
     if old:
-        (tmp_path / "a.run.old").mkdir()
+        (tmp_path / "a.run.old").mkdir()  # somebody's own
     found = say("fit", stories, "-o", out, "--resume", "--json")
     assert found["run"] == str(out)
     assert len(found["topics"]) == 3
-    assert names(tmp_path) == ["a.run"]
+    assert names(tmp_path) == ["a.run", "a.run.old"][: 1 + old]
     assert names(out) == FILES
     assert say("info", out, "--json")["state"] == "done"
 
@@ -148,7 +148,7 @@ def test_two_processes_do_not_work_in_the_same_folder(
     stories: Path, tmp_path: Path, fails: Any, say: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, work = tmp_path / "a.run", tmp_path / "a.run.unfinished"
-    work.mkdir()
+    own.begin(work, replaces=False)
     (work / "counts.iso").write_text("of another process")
     words = ["fit", stories, "-o", out, "--topics", "2", "--json"]
     with runs.holding(work):

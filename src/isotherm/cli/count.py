@@ -40,7 +40,9 @@ def run(options: argparse.Namespace) -> None:
     begin = time.perf_counter()
     source = existing(options.source, "a file or folder of documents")
     _check_not_counted(source)
-    out = writable(options.out or Path(stem(source) + ENDING), force=options.force)
+    out = options.out or Path(stem(source) + ENDING)
+    for path in (out, documents.beside(out)):
+        writable(path, force=options.force, source=source)
     found = counted(source, options)
     check_words(found, source)
     counts, docs = found.counts, documents.of_ingestion(found, given(options, COUNTING))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import math
-import shutil
 import time
 import warnings
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isotherm.cli import console, counting, documents, kept, models, runs
+from isotherm.cli import console, counting, documents, kept, models, own, runs
 from isotherm.cli.arguments import (
     Parser,
     add_force,
@@ -115,28 +114,27 @@ def _begun(options: argparse.Namespace, final: Path, held: ExitStack) -> Run:
     models.check(settings)
     work = runs.unfinished(final)
     check_folder(final)
-    if final.exists() and not options.force:
-        raise IsothermError(
-            f"{final} is there already; give another name with -o, or --force to replace it"
-        )
-    if (work / runs.ABOUT).exists() and not options.force:
+    own.check_final(final, force=options.force)
+    own.check_work(work)
+    if runs.is_run(work) and not options.force:
         raise IsothermError(
             f"a fit of {runs.read(work).about['source']} was left unfinished in {work}; go on with "
             "it by --resume, or give --force to begin anew"
         )
     _left_by_others(work)
-    counts, docs, known = _read(options, source)
+    counts, docs, known = _read(options, source, final, held)
     settings.update(known)
     for column in (options.labels, options.supervise):
         docs.labels(column)
+    own.check_work(work)  # much may have happened since
     if _left_by_others(work):
-        shutil.rmtree(work)
-    work.mkdir()
+        own.remove(work)
+    own.begin(work, replaces=options.force)
     held.enter_context(runs.holding(work))
     try:
         return runs.begun(final, source, settings, counts, docs)
     except BaseException:
-        shutil.rmtree(work, ignore_errors=True)
+        own.remove(work)
         raise
 
 
@@ -161,7 +159,9 @@ def _left_by_others(work: Path) -> bool:
         return True
 
 
-def _read(options: argparse.Namespace, source: Path) -> tuple[Counts, Documents, dict[str, Any]]:
+def _read(
+    options: argparse.Namespace, source: Path, final: Path, held: ExitStack
+) -> tuple[Counts, Documents, dict[str, Any]]:
     """Counts and documents of a run, of a file of counts, or of what is yet to be counted.
 
     Last come the settings by which they were counted, as far as they are known.
@@ -170,7 +170,7 @@ def _read(options: argparse.Namespace, source: Path) -> tuple[Counts, Documents,
         other = runs.opened(source)
         return other.counts, other.documents, _counting(other.settings)
     if runs.is_archive(source):
-        return _read_counts(options, source)
+        return _read_counts(options, source, final, held)
     found = counting.counted(source, options)
     check_words(found, source)
     if not options.json:
@@ -180,7 +180,7 @@ def _read(options: argparse.Namespace, source: Path) -> tuple[Counts, Documents,
 
 
 def _read_counts(
-    options: argparse.Namespace, source: Path
+    options: argparse.Namespace, source: Path, final: Path, held: ExitStack
 ) -> tuple[Counts, Documents, dict[str, Any]]:
     from isotherm.data.counts import Counts
 
@@ -191,18 +191,23 @@ def _read_counts(
             "it out, or count again with isotherm count"
         )
     if options.memory is not None:
-        return _stored(options, source)
+        return _stored(options, source, final, held)
     counts = Counts.load(source)
     docs = documents.read(documents.beside(source), counts)
     return counts, docs, docs.counting or {}
 
 
-def _stored(options: argparse.Namespace, source: Path) -> tuple[Any, Documents, dict[str, Any]]:
+def _stored(
+    options: argparse.Namespace, source: Path, final: Path, held: ExitStack
+) -> tuple[Any, Documents, dict[str, Any]]:
     """The same, with counts in a folder: they are never in memory as a whole."""
+    from isotherm.data.scratch import Scratch
     from isotherm.data.stored import StoredCounts
 
-    folder = runs.stored_beside(options.out or Path(stem(source) + runs.ENDING))
-    shutil.rmtree(folder, ignore_errors=True)
+    # Under a name that nobody has, until the folder of the run is there.
+    scratch = Scratch(final.absolute().parent, f".{final.name}.stored-")
+    held.callback(scratch.remove)
+    folder = scratch.folder / runs.STORED
     counts: Any = StoredCounts.write(folder, source, memory=options.memory)
     docs = documents.read(documents.beside(source), counts)
     return counts, docs, docs.counting or {}
@@ -235,8 +240,13 @@ def _to_resume(options: argparse.Namespace, final: Path, held: ExitStack) -> Run
             "same, leave options out to take those of before, or give another name with -o"
         )
     if found.folder == final and found.checkpoint.exists():
+        own.check_work(work)
         final.rename(work)
         found = Run(work, found.about)
+    elif found.folder == work:
+        own.check_final(final, force=options.force or own.may_replace(work))
+        if options.force:
+            own.begin(work, replaces=True)
     return found
 
 
@@ -251,11 +261,11 @@ def _fitted(options: argparse.Namespace, run: Run, final: Path) -> Run:
         if run.checkpoint.exists():
             console.note(f"{run.folder} has what was done; --resume goes on with it")
         elif not run.finished:
-            shutil.rmtree(run.folder, ignore_errors=True)
+            own.remove(run.folder)
         raise
     except IsothermError:
         if not options.resume:
-            shutil.rmtree(run.folder)
+            own.remove(run.folder)
         raise
     return runs.done(run, final)
 
@@ -288,7 +298,7 @@ def _computed(options: argparse.Namespace, run: Run) -> dict[str, Any]:
             kept.write_stages(run, stages)
             # Last: where there is a model, the fit is done. What watched it is no part of it.
             model.set_params(callbacks=()).save(run.folder / runs.MODEL)
-    shutil.rmtree(run.folder / runs.STORED, ignore_errors=True)
+    run.drop_stored()
     return {
         "interrupted": interrupted,
         "topics": len(model.weights_),

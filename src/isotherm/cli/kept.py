@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import re
 import warnings
 from contextlib import suppress
 from pathlib import Path
@@ -141,8 +142,10 @@ def _keep(found: Run, begin: str, stem: str, made: MappedCorpus) -> None:
 
 
 def _others(folder: Path, begin: str, stem: str) -> list[Path]:
+    # Exactly as they are named here: map2.map may be of whoever looks at the run.
+    own = re.compile(rf"{re.escape(begin)}[0-9a-f]{{16}}({re.escape(MAP)}|{re.escape(ESTIMATOR)})")
     return [
         path
-        for path in folder.glob(f"{begin}*")
-        if path.suffix in (MAP, ESTIMATOR) and not path.name.startswith(stem)
+        for path in folder.iterdir()
+        if own.fullmatch(path.name) and not path.name.startswith(stem)
     ]

@@ -54,8 +54,13 @@ def check_folder(path: Path) -> None:
         )
 
 
-def writable(path: Path, *, force: bool, endings: tuple[str, ...] = ()) -> Path:
-    """The path, if a file may be written there; asked before any work is done."""
+def writable(
+    path: Path, *, force: bool, endings: tuple[str, ...] = (), source: Path | None = None
+) -> Path:
+    """The path, if a file may be written there; asked before any work is done.
+
+    Never in place of the source, and never in place of a device.
+    """
     if endings and path.suffix.lower() not in endings:
         raise IsothermError(
             f"{path} ends in {path.suffix!r}; give a name that ends in {', '.join(endings)}"
@@ -63,6 +68,10 @@ def writable(path: Path, *, force: bool, endings: tuple[str, ...] = ()) -> Path:
     check_folder(path)
     if path.is_dir():
         raise IsothermError(f"{path} is a folder; give the name of a file")
-    if path.exists() and not force:
+    if path.exists() and not path.is_file():
+        raise IsothermError(f"{path} is a pipe or a device; give the name of a file")
+    if source is not None and path.exists() and path.samefile(source):
+        raise IsothermError(f"{path} is what is to be read; give another name to write to")
+    if os.path.lexists(path) and not force:
         raise IsothermError(f"{path} is there already; give another name, or --force to replace it")
     return path

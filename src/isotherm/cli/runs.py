@@ -19,18 +19,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import isotherm
-from isotherm.cli import documents
+from isotherm.cli import documents, own
 from isotherm.cli.documents import Documents
 from isotherm.cli.nearest import existing
 from isotherm.errors import IsothermError
-from isotherm.files import replacing
+from isotherm.files import RUN_ABOUT, RUN_FORMAT, replacing
 
 if TYPE_CHECKING:
     from isotherm.data.counts import Counts
 
-FORMAT, VERSION = "isotherm run", 1
+FORMAT, VERSION = RUN_FORMAT, 1
 ENDING, UNFINISHED = ".run", ".unfinished"
-ABOUT, MODEL, COUNTS = "run.json", "model.iso", "counts.iso"
+ABOUT, MODEL, COUNTS = RUN_ABOUT, "model.iso", "counts.iso"
 # Counts of a fit that leaves them on the disk, as long as it goes on.
 STORED = "counts.stored"
 # What is read of a run, by the types that it has in its file.
@@ -112,6 +112,10 @@ class Run:
         if not folder.exists():
             return StoredCounts.write(folder, self.folder / COUNTS, memory=memory)
         return StoredCounts(folder, memory)
+
+    def drop_stored(self) -> None:
+        """Remove the folder of counts that a fit within a budget of memory needs."""
+        shutil.rmtree(self.folder / STORED, ignore_errors=True)
 
     @cached_property
     def words(self) -> list[str]:
@@ -196,7 +200,10 @@ def _check(found: dict[str, Any], types: dict[str, Any]) -> None:
 
 def is_run(path: Path) -> bool:
     """Whether a path is the folder of a run, done or not."""
-    return (path / ABOUT).is_file()
+    if not (path / ABOUT).is_file():
+        return False
+    # A damaged one is a run as well, and no folder of documents.
+    return own.has_mark(path.resolve()) or any((path / name).is_file() for name in (MODEL, COUNTS))
 
 
 def is_archive(path: Path) -> bool:
@@ -244,11 +251,11 @@ def begun(
 ) -> Run:
     """A run with everything but its model, in an empty folder under its unfinished name."""
     folder = unfinished(final)
-    beside = stored_beside(final)
-    if beside.exists():
+    stored = getattr(counts, "folder", None)
+    if stored is not None:
         # They were put there a moment ago, from a file that needs no more than a copy.
         shutil.copyfile(source, folder / COUNTS)
-        beside.rename(folder / STORED)
+        stored.rename(folder / STORED)
     else:
         counts.save(folder / COUNTS)
     documents.write(folder / DOCUMENTS, docs)
@@ -269,24 +276,15 @@ def begun(
 
 
 def done(run: Run, final: Path) -> Run:
-    """The run under its own name; an older one of that name goes."""
-    old = final.with_name(final.name + ".old")
-    shutil.rmtree(old, ignore_errors=True)
-    if final.exists():
-        final.rename(old)
-    run.folder.rename(final)
-    shutil.rmtree(old, ignore_errors=True)
+    """The run under its own name; an older one of that name goes, if it may."""
+    own.check_final(final, force=own.may_replace(run.folder))
+    own.replace(run.folder, final)
     return Run(final, run.about)
 
 
 def unfinished(final: Path) -> Path:
     """Name of the folder of a run that is not done."""
     return final.with_name(final.name + UNFINISHED)
-
-
-def stored_beside(final: Path) -> Path:
-    """Name of the folder of stored counts before the folder of the run is there."""
-    return final.with_name(final.name + ".stored")
 
 
 def plain(settings: dict[str, Any]) -> dict[str, Any]:

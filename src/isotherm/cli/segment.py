@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isotherm.cli import console
-from isotherm.cli.arguments import Parser, at_least, not_negative
+from isotherm.cli.arguments import Parser, add_force, at_least, not_negative
+from isotherm.cli.nearest import writable
 
 if TYPE_CHECKING:
     from isotherm.anneal.callbacks import Callback
@@ -25,6 +26,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         *("-o", "--out"), type=Path, required=True, help="picture to write (PNG, JPEG, TIFF)"
     )
+    add_force(parser)
     parser.add_argument("--seed", type=at_least(0), default=0, help="%(default)s by default")
     parser.add_argument(
         "--step", type=at_least(1), default=8, help="pixels from site to site (%(default)s)"
@@ -40,7 +42,7 @@ def run(options: argparse.Namespace) -> None:
     from isotherm.images.segment import segment
 
     begin = time.perf_counter()
-    check_target(options.out)
+    writable(check_target(options.out), force=options.force, source=options.image)
     found = segment(
         options.image,
         options.segments,

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isotherm.cli import console, runs
-from isotherm.cli.arguments import Parser, add_run, at_least
+from isotherm.cli.arguments import Parser, add_force, add_run, at_least
 from isotherm.cli.explore import explorer_of, maps_of, site_of
 from isotherm.cli.nearest import writable
+from isotherm.files import is_own_page
 
 if TYPE_CHECKING:
     from isotherm.cli.runs import Run
@@ -39,22 +40,28 @@ def add_arguments(parser: Parser) -> None:
         metavar="N",
         help="port of this computer to serve at (one that is free)",
     )
+    add_force(parser)
     parser.add_argument("--no-open", action="store_true", help="do not open the browser")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Serve the page until Ctrl-C, or write it; an older page is replaced."""
+    """Serve the page until Ctrl-C, or write it; an older page of isotherm is replaced."""
     found = runs.opened(options.run)
     found.check_topics_of_documents()
     if options.out is not None:
-        writable(options.out, force=True, endings=(".html",))
+        _check_page(options, options.out)
         _write(options, explorer_of(found, maps_of(found, options)), options.out)
     elif not _can_serve():
         out = options.run.with_name(f"{options.run.resolve().stem}.html")
+        _check_page(options, out)
         console.note(f"a live page needs pip install 'isotherm[serve]'; this one is the file {out}")
         _write(options, explorer_of(found, maps_of(found, options)), out)
     else:
         _serve(options, found)
+
+
+def _check_page(options: argparse.Namespace, out: Path) -> None:
+    writable(out, force=options.force or is_own_page(out), endings=(".html",))
 
 
 def _can_serve() -> bool:

@@ -80,7 +80,7 @@ class _Growing:
 
 def write(folder: Path, source: Any, row_ids: Any, column_names: Any) -> None:
     """Write the folder; it is there as a whole or not at all."""
-    if folder.exists() or not folder.parent.is_dir():
+    if os.path.lexists(folder) or not folder.parent.is_dir():
         raise IsothermError(
             f"cannot write {folder}: it is there already, or the folder that it should be in is "
             "missing; give a new name in a folder that exists"

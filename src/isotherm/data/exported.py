@@ -103,8 +103,14 @@ class Folder:
         self.named = set()
 
     def remove(self) -> None:
-        """Remove the folder."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        """Remove its files, and the folder if nothing else is in it."""
+        if self.path.is_symlink() or not self.path.is_dir():
+            return
+        for one in self.path.iterdir():
+            if NAME.fullmatch(one.name):
+                one.unlink(missing_ok=True)
+        with suppress(OSError):
+            self.path.rmdir()
 
     def _linked(self, kept: Kept) -> str:
         """Name of the file of a state here; the shelf never writes to that file again."""

@@ -19,6 +19,8 @@ with suppress(ImportError):  # Windows: nothing is locked, and nothing of others
     fcntl = import_module("fcntl")
 
 LOCK = "lock"
+# What the lock holds: a folder without it is nobody's to remove.
+MARK = b"isotherm scratch\n"
 
 
 class Scratch:
@@ -76,19 +78,20 @@ def _locked(folder: Path) -> int | None:
         os.close(descriptor)
         path.unlink(missing_ok=True)
         return None
+    os.write(descriptor, MARK)
     path.rename(folder / LOCK)
     return descriptor
 
 
 def _is_stale(folder: Path) -> bool:
-    """Whether there is a lock in the folder that nobody holds."""
+    """Whether there is a lock with our mark in the folder that nobody holds."""
     if fcntl is None:
         return False
     with suppress(OSError):  # no lock, or held, or not ours: leave it
         descriptor = os.open(folder / LOCK, os.O_RDWR)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
+            return os.read(descriptor, 2 * len(MARK)) == MARK
         finally:
             os.close(descriptor)
     return False
