@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 # By these anything tells a run, its folder, and a page that isotherm wrote.
-RUN_ABOUT, RUN_FORMAT = "run.json", "isotherm run"
+RUN_ABOUT, RUN_BEGUN, RUN_FORMAT = "run.json", "begun.json", "isotherm run"
 PAGE_MARK = '<meta name="generator" content="isotherm">'
 # So many bytes at the beginning of a page are looked at.
 HEAD = 4096

@@ -253,7 +253,9 @@ def test_maps_of_others_in_a_run_stay(grown: Path, tmp_path: Path, say: Any) -> 
     for name in ("map2.map", "map2.mine.gtm", "map2.0123456789abcdef.map"):
         (run / name).write_text("?")
     gone = kept._others(run, "map2.", "map2.other")
-    assert [path.name for path in gone if path.read_text() == "?"] == ["map2.0123456789abcdef.map"]
+    assert [path.name for path in gone if path.read_bytes() == b"?"] == [
+        "map2.0123456789abcdef.map"
+    ]
 
 
 # Other folders ------------------------------------------------------------------------------------

@@ -118,7 +118,7 @@ def test_folder(tmp_path: Path) -> None:
         ("c.txt.gz", "c.txt.gz", "."),
     ]
     assert [problem.reason for problem in documents.problems] == [
-        "is not a text file; it holds zero bytes"
+        "is not a text file but a picture"
     ]
 
 
@@ -291,7 +291,7 @@ def test_sources_that_cannot_be_are_explained(tmp_path: Path) -> None:
         (write(tmp_path / "e.jsonl", ""), "gave no documents"),
         (write(tmp_path / "bad.jsonl", "{\n"), r"bad.jsonl:1: no valid JSON"),
         (write(tmp_path / "e.docx", "x"), "format of .*e.docx is not known"),
-        (write(tmp_path / "numbers.csv", "a,b\n,\n"), "gave no documents"),
+        (write(tmp_path / "numbers.csv", "id,text\n,\n"), "gave no documents"),
         (b"bytes", "bytes"),
         (5, "int"),
         ([], "gave no documents"),
@@ -307,7 +307,7 @@ def test_sources_that_cannot_be_are_explained(tmp_path: Path) -> None:
 def test_formats_that_do_not_fit_are_explained(tmp_path: Path) -> None:
     path = write(tmp_path / "x.jsonl", JSONL)
     with pytest.raises(IsothermError, match="is a folder"):
-        pairs(tmp_path, format="csv")
+        pairs(tmp_path, format="uci")
     with pytest.raises(IsothermError, match="is a file"):
         pairs(path, format="folder")
     with pytest.raises(IsothermError, match="counted already"):

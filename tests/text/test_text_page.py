@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from isotherm.text.sources import BAGS, DOCUMENTS
+from isotherm.text.kinds import BAGS, DOCUMENTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "text.md"
 PAIR = re.compile(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from isotherm.cli import console, documents
 from isotherm.cli.arguments import Parser, add_force, given
-from isotherm.cli.counting import COUNTING, add_counting, counted
+from isotherm.cli.counting import COUNTING, add_counting, counted, reading
 from isotherm.cli.nearest import existing, writable
 from isotherm.cli.runs import is_archive, is_run
+from isotherm.cli.wording import in_options
 from isotherm.errors import IsothermError
 
 if TYPE_CHECKING:
@@ -61,9 +62,11 @@ def run(options: argparse.Namespace) -> None:
         "dropped_words": found.n_dropped_words,
         "problems": [str(problem) for problem in found.problems],
         "n_problems": found.n_problems,
+        **reading(found),
         "seconds": console.seconds(begin),
     }
-    console.tell(options, summary, f"{out}: {said(found)}\n\nnext: isotherm fit {out}")
+    text = f"{out}: {said(found)}\n{in_options(found.report)}\n\nnext: isotherm fit {out}"
+    console.tell(options, summary, text)
 
 
 def _check_not_counted(source: Path) -> None:

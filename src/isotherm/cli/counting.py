@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 from isotherm.cli import console
 from isotherm.cli.arguments import Parser, at_least, lengths, number_or_share
+from isotherm.cli.wording import in_options
 from isotherm.errors import IsothermWarning
 
 if TYPE_CHECKING:
     from isotherm.text.ingest import Ingestion
 
 FORMATS = (
-    *("folder", "lines", "jsonl", "json", "csv", "smart", "trec", "parquet", "arrow"),
+    *("folder", "lines", "jsonl", "json", "csv", "html", "smart", "trec", "parquet", "arrow"),
     *("uci", "ldac", "vw", "matrix-market", "npz", "npy"),
 )
 # What a word is; new texts are counted in the same way.
-WORDS = ("lowercase", "min_length", "token_pattern", "stop_words", "ngrams", "stem")
+WORDS = ("lowercase", "min_length", "tokens", "token_pattern", "stop_words", "ngrams", "stem")
 # What else decides which words are columns, and where they are read.
 CHOICE = ("min_df", "max_df", "max_features", "vocabulary", "names")
-READING = ("format", "text_column", "id_column", "encoding")
+READING = ("format", "text_column", "id_column", "header", "encoding")
 COUNTING = (*WORDS, *CHOICE, *READING)
 SHOWN = 5
 
@@ -35,6 +36,12 @@ def add_counting(parser: Parser) -> None:
     add("--format", choices=FORMATS, metavar="NAME", help="told by the file unless given")
     add("--text-column", metavar="A[,B]", help="column(s) of the text; guessed unless given")
     add("--id-column", metavar="A", help="column of the documents' names")
+    add(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="whether the first line of a CSV file names its columns; told by its rows",
+    )
     add("--encoding", default="utf-8", help="%(default)s by default")
     add("--strict", action="store_true", help="stop at the first line that cannot be read")
     add(
@@ -57,6 +64,11 @@ def add_counting(parser: Parser) -> None:
     add("--stem", choices=("porter", "english"), help="count stems of words")
     add("--ngrams", type=lengths, default=(1, 1), metavar="N", help="also runs of up to N words")
     add("--min-length", type=at_least(1), default=2, metavar="N", help="letters (%(default)s)")
+    add(
+        "--tokens",
+        choices=("words", "multilingual"),
+        help="multilingual: scripts without spaces by pairs of characters, and emoji",
+    )
     add("--token-pattern", metavar="REGEX", help="what a word is")
     add("--vocabulary", type=Path, metavar="FILE", help="count these words only")
     add("--names", type=Path, metavar="FILE", help="words of a table that has none")
@@ -84,6 +96,7 @@ def counted(source: Path, options: argparse.Namespace) -> Ingestion:
             format=options.format,
             text_column=tuple(columns.split(",")) if columns and "," in columns else columns,
             id_column=options.id_column,
+            header=options.header,
             encoding=options.encoding,
             errors="raise" if options.strict else "report",
             keep=None if options.keep == "none" else options.keep,
@@ -104,6 +117,7 @@ def count(
     format: str | None = None,
     text_column: Any = None,
     id_column: str | None = None,
+    header: bool | None = None,
     encoding: str = "utf-8",
     errors: str = "report",
     keep: str | None = None,
@@ -120,6 +134,7 @@ def count(
         found = count_words(
             source,
             lowercase=words["lowercase"],
+            tokens=words.get("tokens"),
             token_pattern=words["token_pattern"],
             min_length=words["min_length"],
             stop_words=None if stop == "none" else stop,
@@ -133,14 +148,39 @@ def count(
             format=format,
             text_column=text_column,
             id_column=id_column,
+            header=header,
             encoding=encoding,
             errors=errors,
             keep=keep,
             n_jobs=n_jobs,
             progress=progress,
         )
-    note_problems(found.problems, found.n_problems)
+    # Files that were passed over are listed with what was read.
+    problems = [one for one in found.problems if one not in found.skipped]
+    note_problems(problems, found.n_problems - len(found.problems) + len(problems))
     return found
+
+
+def reading(found: Ingestion) -> dict[str, Any]:
+    """What was read as what, as plain data."""
+    return {
+        "read": [
+            {
+                "format": one.format,
+                "files": one.n_files,
+                "documents": one.n_documents,
+                "text_column": one.text_column,
+                "id_column": one.id_column,
+                "columns": list(one.columns),
+                "header": one.header,
+                "first": one.first.source,
+            }
+            for one in found.read
+        ],
+        "skipped": [str(one) for one in found.skipped],
+        "n_skipped": found.n_skipped,
+        "notes": [in_options(note) for note in found.notes],
+    }
 
 
 def note_problems(problems: Any, total: int) -> None:

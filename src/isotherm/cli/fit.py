@@ -24,6 +24,7 @@ from isotherm.cli.count import check_words, said, stem
 from isotherm.cli.nearest import check_folder, existing
 from isotherm.cli.runs import Run
 from isotherm.cli.topics import lines, topics_of
+from isotherm.cli.wording import in_options
 from isotherm.errors import IsothermError
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 # Share of the budget that a fit is given: the rest is for stages and checkpoints.
 FOR_BLOCKS = 0.8
+# What was read as what, by the name that it has among what is known of a run.
+READ = "read"
 # What decides the result, besides counting.
 FITTING = ("model", "topics", "max_topics", "clusters", "seed", "labels", "supervise")
 
@@ -123,6 +126,7 @@ def _begun(options: argparse.Namespace, final: Path, held: ExitStack) -> Run:
         )
     _left_by_others(work)
     counts, docs, known = _read(options, source, final, held)
+    read = known.pop(READ, [])
     settings.update(known)
     for column in (options.labels, options.supervise):
         docs.labels(column)
@@ -132,7 +136,7 @@ def _begun(options: argparse.Namespace, final: Path, held: ExitStack) -> Run:
     own.begin(work, replaces=options.force)
     held.enter_context(runs.holding(work))
     try:
-        return runs.begun(final, source, settings, counts, docs)
+        return runs.begun(final, source, settings, counts, docs).tell({READ: read})
     except BaseException:
         own.remove(work)
         raise
@@ -174,9 +178,9 @@ def _read(
     found = counting.counted(source, options)
     check_words(found, source)
     if not options.json:
-        print(f"{source}: {said(found)}", flush=True)
+        print(f"{source}: {said(found)}\n{in_options(found.report)}", flush=True)
     docs = documents.of_ingestion(found, given(options, counting.COUNTING))
-    return found.counts, docs, {}
+    return found.counts, docs, {READ: [one.lines()[0] for one in found.read]}
 
 
 def _read_counts(
@@ -215,7 +219,7 @@ def _stored(
 
 def _counting(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings of counting among those of a run."""
-    return {name: settings[name] for name in counting.COUNTING}
+    return {name: settings.get(name) for name in counting.COUNTING}
 
 
 def _to_resume(options: argparse.Namespace, final: Path, held: ExitStack) -> Run | None:
@@ -337,11 +341,14 @@ def _tell(options: argparse.Namespace, run: Run, begin: float) -> None:
     names = ("peak_memory", "memory")
     memory: dict[str, Any] = {name: run.about[name] for name in names if name in run.about}
     summary.update(memory)
+    if run.about.get(READ):
+        summary[READ] = run.about[READ]
     head = (
         f"{run.folder}: {console.plural(len(topics), 'topic')} of "
         f"{console.plural(run.about['documents'], 'document')} ({type(model).__name__}, "
         f"{summary['seconds']:.1f} s)"
     )
+    head += "".join(f"\nread: {line}" for line in run.about.get(READ) or ())
     if memory:
         head += "\npeak {peak_memory:.0f} MB of {memory:.0f} MB allowed".format(**memory)
     after = [f"isotherm topics {run.folder}", f"isotherm view {run.folder}"]

@@ -73,7 +73,8 @@ def _archive(path: Path) -> dict[str, Any]:
 
 def _source(path: Path, format: str | None) -> dict[str, Any]:
     """What documents, or a table that is counted already, hold."""
-    from isotherm.text.sources import BAGS, format_of, read_documents
+    from isotherm.text.kinds import BAGS
+    from isotherm.text.sources import format_of, read_documents
 
     kind = format_of(path, format)
     if kind in BAGS:
@@ -106,6 +107,7 @@ def _source(path: Path, format: str | None) -> dict[str, Any]:
         "text_column": documents.text_column,
         "id_column": documents.id_column,
         "fields": list(fields),
+        "read": documents.reading.lines(path),
         "problems": documents.noted.total,
     }
 

@@ -15,10 +15,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from isotherm.errors import IsothermError
-from isotherm.files import RUN_ABOUT, RUN_FORMAT
+from isotherm.files import RUN_ABOUT, RUN_BEGUN, RUN_FORMAT
 
 # Marks the folder of a run from its first moment until it has its name.
-MARK = "begun.json"
+MARK = RUN_BEGUN
 # What a run is made of, and hidden files of processes that were killed while they wrote it.
 FILES = re.compile(
     r"run\.json|begun\.json|(model|counts|stages)\.iso|documents\.jsonl\.gz|fit\.checkpoint"

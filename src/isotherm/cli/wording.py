@@ -14,6 +14,7 @@ OPTIONS = {
     "n_jobs": "--jobs",
     "every": "--checkpoint-every",
     "n_words": "--words",
+    "tokens": "--tokens",
     "text_column": "--text-column",
     "id_column": "--id-column",
     "encoding": "--encoding",
@@ -35,6 +36,10 @@ OPTIONS = {
 }
 # What is said in another way altogether.
 PHRASES = {
+    ", tokenizer= for a rule of your own, or tokens=": ", or tokens=",
+    "give header=True if it does, header=False if": "give --header if it does, --no-header if",
+    "or give header=False if": "or give --no-header if",
+    " (isotherm.load reads what was saved)": "",
     "or pass errors='report' to leave it out": "or leave --strict out",
     "; isotherm.load reads whatever a file holds": "; isotherm info says what a file holds",
     "give a file that isotherm.save wrote": "give a file that isotherm wrote",

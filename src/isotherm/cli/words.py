@@ -54,6 +54,7 @@ def _rules(settings: Mapping[str, Any]) -> Words:
     return words_of(
         {
             "lowercase": settings["lowercase"],
+            "tokens": settings.get("tokens"),
             "token_pattern": settings["token_pattern"],
             "tokenizer": None,
             "min_length": settings["min_length"],

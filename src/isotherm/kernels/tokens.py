@@ -101,7 +101,7 @@ class Tally:
     def _numbers(self, text: bytes) -> tuple[Array, int]:
         given = np.frombuffer(text, np.uint8)
         # Bytes below 128 alone need no table of code points.
-        wide = _no_code_points() if text.isascii() else _word_code_points()
+        wide = _no_code_points() if text.isascii() else word_code_points()
         ids = np.empty(len(given) + 1, np.int32)
         state = np.array([0, 0, self._words.n_keys])
         while not self._loops.tokenize(
@@ -220,7 +220,7 @@ def is_word_character(character: str) -> bool:
 
 
 @functools.cache
-def _word_code_points() -> Array:
+def word_code_points() -> Array:
     """Whether each code point belongs to words, (0x110000,) bool."""
     return np.fromiter(
         (chr(code).isalnum() for code in range(sys.maxunicode + 1)), bool, sys.maxunicode + 1

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from isotherm.kernels.tokens import Rows, Tally, is_word_character
 from isotherm.text.options import Words
+from isotherm.text.scripts import Census
 
 # Characters and documents of a chunk: enough to be worth a switch of threads, few enough that
 # what waits is small.
@@ -43,19 +44,28 @@ class _Piece(NamedTuple):
     rows: Rows
 
 
-def count_texts(texts: Iterable[str], words: Words, progress: Progress | None = None) -> Counted:
-    """How often each word, or run of words, stands in each text."""
+def count_texts(
+    texts: Iterable[str],
+    words: Words,
+    progress: Progress | None = None,
+    census: Census | None = None,
+) -> Counted:
+    """How often each word, or run of words, stands in each text.
+
+    The census is of texts that are counted by the usual rule.
+    """
     if words.split is not None:
         return _count_plainly(texts, words, progress)
     if words.n_jobs == 1:
         tallies = [_tally(words)]
         pieces = [
             _Piece(number, 0, tallies[0].feed(text, n))
-            for number, (text, n) in enumerate(_chunks(texts, words.lowercase, progress))
+            for number, (text, n) in enumerate(_chunks(texts, words.lowercase, progress, census))
         ]
     else:
         tallies = [_tally(words) for _ in range(words.n_jobs)]
-        pieces = _count_in_threads(_chunks(texts, words.lowercase, progress), tallies)
+        chunks = _chunks(texts, words.lowercase, progress, census)
+        pieces = _count_in_threads(chunks, tallies)
     return _joined(pieces, tallies)
 
 
@@ -70,7 +80,7 @@ def _tally(words: Words) -> Tally:
 
 
 def _chunks(
-    texts: Iterable[str], lowercase: bool, progress: Progress | None
+    texts: Iterable[str], lowercase: bool, progress: Progress | None, census: Census | None = None
 ) -> Iterator[tuple[bytes, int]]:
     """Bytes of some documents, each with a zero byte behind it, and their number."""
     held: list[str] = []
@@ -80,12 +90,16 @@ def _chunks(
         held.append(text.lower() if lowercase and not text.isascii() else text)
         size += len(text)
         if size >= CHARACTERS or len(held) >= DOCUMENTS:
+            if census is not None:
+                census.add(held)
             yield _encoded(held), len(held)
             done += len(held)
             held, size = [], 0
             if progress is not None:
                 progress(done)
     if held:
+        if census is not None:
+            census.add(held)
         yield _encoded(held), len(held)
         if progress is not None:
             progress(done + len(held))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,14 @@ from isotherm.errors import IsothermError
 from isotherm.kernels.tokens import Rows
 from isotherm.text import arrays, bags
 from isotherm.text.counting import Counted, count_texts, named
+from isotherm.text.kinds import BAGS
 from isotherm.text.opening import check_encoding, start_of
 from isotherm.text.options import Words, words_of
-from isotherm.text.problems import Problem, Problems, check_errors
+from isotherm.text.problems import SHOWN, Problem, Problems, check_errors
+from isotherm.text.reading import Reading, Taken
+from isotherm.text.scripts import Census
 from isotherm.text.selecting import Selected, select
-from isotherm.text.sources import BAGS, format_of, read_documents
+from isotherm.text.sources import format_of, read_documents
 
 __all__ = ["Ingestion", "count_words"]
 
@@ -50,6 +54,14 @@ class Ingestion:
         What else each document's record holds, if it was to be kept.
     texts : tuple of str, or None
         The texts, if they were to be kept.
+    read : tuple of Taken
+        What was read as what: format, columns, numbers of files and documents, the first document.
+    skipped : tuple of Problem
+        Files and folders that were passed over, and why; the first 1000 of `n_skipped`.
+    notes : tuple of str
+        What else there is to know: names that repeat, characters that are no part of words.
+    report : str
+        `read`, `skipped` and `notes` in lines to print.
     """
 
     counts: Counts
@@ -65,6 +77,11 @@ class Ingestion:
     n_unknown_tokens: float
     fields: tuple[Mapping[str, Any], ...] | None = None
     texts: tuple[str, ...] | None = None
+    read: tuple[Taken, ...] = ()
+    skipped: tuple[Problem, ...] = ()
+    n_skipped: int = 0
+    notes: tuple[str, ...] = ()
+    report: str = ""
 
     def __repr__(self) -> str:
         return (
@@ -77,6 +94,7 @@ def count_words(
     source: Any,
     *,
     lowercase: bool = True,
+    tokens: str | None = None,
     token_pattern: str | None = None,
     tokenizer: Callable[[str], Iterable[str]] | None = None,
     min_length: int = 2,
@@ -91,6 +109,7 @@ def count_words(
     format: str | None = None,
     text_column: str | Sequence[str] | None = None,
     id_column: str | None = None,
+    header: bool | None = None,
     encoding: str = "utf-8",
     errors: str = "report",
     keep: str | None = None,
@@ -108,6 +127,10 @@ def count_words(
     source : path, data frame, iterable, matrix or Counts
         Documents as `read_documents` takes them, or a table that is counted already: UCI bag of
         words, lda-c, Vowpal Wabbit, Matrix Market, .npz, .npy, or a matrix. Its words stay as are.
+    tokens : {None, "words", "multilingual"}
+        "multilingual" counts pairs of neighboring characters of scripts without spaces between
+        words, words with their marks, and emoji; slower. "words" is the rule above for any text;
+        None is the same, and an error where a large part of the text is not for that rule.
     lowercase, token_pattern, tokenizer, min_length
         What a word is; a regular expression or a function from text to words is slower, and runs in
         one thread.
@@ -124,7 +147,7 @@ def count_words(
         The columns; other words are counted in `n_unknown_tokens` alone.
     names : path or iterable of str, optional
         Words of a table that has none; looked for beside its file if not given.
-    format, text_column, id_column, encoding, errors
+    format, text_column, id_column, header, encoding, errors
         As in `read_documents`.
     keep : {None, "fields", "texts"}
         Whether to keep what else the records hold, or that and the texts.
@@ -156,15 +179,44 @@ def _count_documents(given: dict[str, Any], words: Words, held: _Held) -> Ingest
         format=given["format"],
         text_column=given["text_column"],
         id_column=given["id_column"],
+        header=given["header"],
         encoding=given["encoding"],
         errors=given["errors"],
     )
-    counted = count_texts(held.texts_of(documents), words, given["progress"])
+    census = Census()
+    counted = count_texts(held.texts_of(documents), words, given["progress"], census)
+    reading = documents.reading
     if not held.ids:
-        raise _no_documents(source, documents.noted)
-    chosen = _selected(counted, words, documents.noted)
+        raise _no_documents(source, reading)
+    if words.is_checked and words.split is None:
+        census.check()
+    notes = census.notes() if words.is_checked else []
+    chosen = _selected(counted, words, documents.noted, notes)
     columns = documents.text_column, documents.id_column
-    return _ingestion(chosen, held, documents.format, columns, documents.noted)
+    found = _ingestion(chosen, held, documents.format, columns, documents.noted)
+    return _reported(found, reading, source, [*_repeated(held.ids), *notes])
+
+
+def _reported(found: Ingestion, reading: Reading, source: Any, notes: list[str]) -> Ingestion:
+    """The same with what was read as what."""
+    folder = Path(source) if isinstance(source, str | PathLike) else None
+    return replace(
+        found,
+        read=tuple(reading.taken),
+        skipped=tuple(reading.skipped),
+        n_skipped=reading.n_skipped,
+        notes=tuple(notes),
+        report="\n".join([*reading.lines(folder), *notes]),
+    )
+
+
+def _repeated(ids: list[str]) -> list[str]:
+    """What to say of names that several documents have."""
+    more = len(ids) - len(set(ids))
+    if not more:
+        return []
+    name, number = Counter(ids).most_common(1)[0]
+    return [f"{more:,} documents repeat the name of another one ({name!r}: {number:,} times)"]
 
 
 class _Held:
@@ -271,14 +323,18 @@ def _without(rows: Rows, names: list[str], stop: frozenset[str]) -> tuple[Rows, 
     return left, [name for name, stay in zip(names, stays, strict=True) if stay]
 
 
-def _selected(counted: Counted, words: Words, problems: Problems) -> Selected:
+def _selected(
+    counted: Counted, words: Words, problems: Problems, notes: Sequence[str] = ()
+) -> Selected:
     """The columns that stay; where none does, what could not be read may be the reason."""
     try:
         return select(counted, words)
     except IsothermError as error:
-        if not problems.total:
+        more = f" What could not be read: {problems.summary()}." if problems.total else ""
+        more += "".join(f" {note[:1].upper()}{note[1:]}." for note in notes)
+        if not more:
             raise
-        raise IsothermError(f"{error} What could not be read: {problems.summary()}.") from error
+        raise IsothermError(f"{error}{more}") from error
 
 
 def _ingestion(
@@ -308,10 +364,14 @@ def _ingestion(
     )
 
 
-def _no_documents(source: Any, problems: Problems) -> IsothermError:
+def _no_documents(source: Any, reading: Reading) -> IsothermError:
     what = str(source) if isinstance(source, str | PathLike) else f"the {type(source).__name__}"
-    found = problems.summary()
+    found = reading.problems.summary()
     reason = f"all that it holds could not be read: {found}" if found else "it is empty"
+    others = [one for one in reading.skipped if one not in reading.problems.kept]
+    if others:
+        more = f"; and {len(others) - SHOWN:,} more" if len(others) > SHOWN else ""
+        reason += f". Passed over: {'; '.join(map(str, others[:SHOWN]))}{more}"
     zeros = isinstance(source, str | PathLike) and Path(source).is_file()
     if zeros and b"\0" in start_of(Path(source)):
         reason += ". It holds zero bytes; UTF-16 without a mark needs encoding='utf-16-le'"

@@ -27,6 +27,11 @@ MARKS = (
 )
 
 
+# So many bytes outside of ASCII say something, and more than such a share of a line's letters says
+# that its language is written in another script.
+FEW, FOREIGN = 12, 0.5
+
+
 class Line(NamedTuple):
     """A line of a file, with its end, and its number from 1 on."""
 
@@ -103,23 +108,33 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path, encoding: str, problems: Problems) -> str:
-    """All text of a file; what is not in the encoding is read as Latin-1 and reported."""
+    """All text of a file; what is not in the encoding is read as cp1252 and reported."""
     data = read_bytes(path)
     marked = _marked(data[:4])
+    if not marked:
+        _check_text(path, data[:4096], encoding)
     try:
         return data.decode(marked or _signed(encoding))
     except UnicodeError as error:
-        problems.add(str(path), 0, f"not {marked or encoding} ({error}); read as latin-1")
-        return data.decode("latin-1")
+        if marked or not _is_utf8(encoding):
+            problems.add(str(path), 0, f"not {marked or encoding} ({error}); read as cp1252")
+            return _windows(data)
+        lines = data.splitlines(keepends=True)
+        text, reason = _mended(path, lines)
+        problems.add(str(path), 0, reason)
+        return text
 
 
 def read_lines(path: Path, encoding: str, problems: Problems) -> Iterator[Line]:
-    """Lines of a text file one by one; those not in the encoding are read as Latin-1.
+    """Lines of a text file one by one; those not in the encoding are read as cp1252.
 
     That is reported once for each file. A file that breaks off, as a truncated archive does, gives
     the lines before that and a problem.
     """
-    marked = _marked(head_of(path, 4))
+    head = head_of(path)
+    marked = _marked(head)
+    if not marked:
+        _check_text(path, head, encoding)
     if marked or not _is_plain(encoding):
         text = read_text(path, encoding, problems)
         yield from (Line(i, line) for i, line in enumerate(_split(text), 1))
@@ -129,13 +144,62 @@ def read_lines(path: Path, encoding: str, problems: Problems) -> Iterator[Line]:
         try:
             text = raw.decode(encoding)
         except UnicodeError as error:
+            if _is_utf8(encoding):
+                text, reason = _mended(path, [raw])
+            else:
+                text, reason = _windows(raw), f"not {encoding} ({error}); read as cp1252"
             if not odd:
-                why = getattr(error, "reason", error)
-                reason = f"not {encoding} ({why}); such lines are read as latin-1"
-                problems.add(str(path), number, reason)
+                problems.add(str(path), number, f"{reason}; such lines are reported once")
             odd += 1
-            text = raw.decode("latin-1")
         yield Line(number, text.removeprefix("\ufeff") if number == 1 else text)
+
+
+def _mended(path: Path, lines: list[bytes]) -> tuple[str, str]:
+    """Text of lines of which some are not UTF-8, and what to say of them.
+
+    A line that has more good than bad signs is damaged UTF-8; others are of an older encoding of
+    Western languages, unless nearly all their letters lie outside of ASCII.
+    """
+    parts, foreign, reason = [], b"", "not utf-8; read as cp1252"
+    for line in lines:
+        text = line.decode("utf-8", "replace")
+        bad = text.count("\ufffd")
+        if bad and sum(not sign.isascii() for sign in text) < 2 * bad:
+            foreign += line
+            text = _windows(line)
+        elif bad:
+            reason = "not utf-8 in some places, which are left out"
+        parts.append(text)
+    high = sum(byte > 127 for byte in foreign)
+    low = sum(byte < 128 and chr(byte).isalpha() for byte in foreign)
+    if high >= FEW and high > FOREIGN * (high + low):
+        raise IsothermError(
+            f"{path} is not UTF-8, and {high / (high + low):.0%} of its letters lie outside of "
+            "ASCII, which is no Western encoding; give encoding=, such as 'cp1251', 'gb18030' or "
+            "'shift_jis'."
+        )
+    return "".join(parts), "not utf-8; read as cp1252" if foreign else reason
+
+
+def _windows(data: bytes) -> str:
+    """Text in cp1252, which is Latin-1 with quotes and a few letters more."""
+    try:
+        return data.decode("cp1252")
+    except UnicodeError:
+        return data.decode("latin-1")
+
+
+def _check_text(path: Path, head: bytes, encoding: str) -> None:
+    """Refuse a file in which many bytes are zero, as they are in UTF-16 and in no text of bytes."""
+    if _is_plain(encoding) and head.count(0) > len(head) // 8:
+        raise IsothermError(
+            f"{path} holds zero bytes: it is no text, or UTF-16 without a mark, which needs "
+            "encoding='utf-16-le'."
+        )
+
+
+def _is_utf8(encoding: str) -> bool:
+    return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
 
 
 def _split(text: str) -> list[str]:

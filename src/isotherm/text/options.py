@@ -17,6 +17,7 @@ from isotherm.errors import IsothermError
 from isotherm.kernels.cpu import available_threads
 from isotherm.text.opening import read_lines
 from isotherm.text.problems import Problems
+from isotherm.text.scripts import multilingual
 from isotherm.text.stem import stems
 
 # Function words of one or two letters, which the list of the data sets does not hold.
@@ -53,6 +54,7 @@ class Words:
     lowercase: bool = True
     min_length: int = 2
     split: Callable[[str], Iterable[str]] | None = None
+    is_checked: bool = False
     stop_words: frozenset[str] = frozenset()
     min_df: int | float = 1
     max_df: int | float = 1.0
@@ -66,6 +68,12 @@ class Words:
 def words_of(given: Mapping[str, Any]) -> Words:
     """The settings of `count_words` by name, or an error that says which one cannot be used."""
     lower, least = bool(given["lowercase"]), given["min_length"]
+    tokens = given["tokens"]
+    if tokens not in (None, "words", "multilingual"):
+        raise IsothermError(
+            f"tokens={tokens!r:.100}; use 'words', 'multilingual' for scripts without spaces, "
+            "marks and emoji, or None."
+        )
     limits = given["min_df"], given["max_df"], given["max_features"]
     fixed = None if given["vocabulary"] is None else _vocabulary(given["vocabulary"])
     if fixed is not None and limits != (1, 1.0, None):
@@ -78,7 +86,8 @@ def words_of(given: Mapping[str, Any]) -> Words:
     return Words(
         lowercase=lower,
         min_length=_whole(least, "min_length", 1),
-        split=_splitter(given["token_pattern"], given["tokenizer"], least),
+        split=_splitter(given["token_pattern"], given["tokenizer"], least, tokens),
+        is_checked=tokens is None and fixed is None,
         stop_words=_stop_words(given["stop_words"], lower),
         min_df=_share(limits[0], "min_df"),
         max_df=_share(limits[1], "max_df"),
@@ -130,7 +139,13 @@ def _jobs(value: Any) -> int:
     return _whole(value, "n_jobs", 1)
 
 
-def _splitter(pattern: Any, tokenizer: Any, min_length: Any) -> Any:
+def _splitter(pattern: Any, tokenizer: Any, min_length: Any, tokens: Any) -> Any:
+    if tokens is not None and not (tokenizer is None and pattern is None):
+        raise IsothermError(
+            f"tokens={tokens!r} was given with token_pattern or tokenizer; one splits the text."
+        )
+    if tokens == "multilingual":
+        return multilingual(_whole(min_length, "min_length", 1))
     if tokenizer is not None and pattern is not None:
         raise IsothermError("token_pattern and tokenizer were both given; one splits the text.")
     if (tokenizer is not None or pattern is not None) and min_length != 2:

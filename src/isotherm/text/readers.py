@@ -9,7 +9,6 @@ from __future__ import annotations
 import html
 import itertools
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
@@ -18,9 +17,9 @@ from types import MappingProxyType
 from typing import Any
 
 from isotherm.errors import IsothermError
-from isotherm.text.opening import head_of, read_lines, read_text
+from isotherm.text.opening import read_lines, read_text
 from isotherm.text.problems import Problems
-from isotherm.text.records import Columns, Document, Record
+from isotherm.text.records import TEXTS, Columns, Document, Record
 
 # Fields of a SMART collection by their letter.
 SMART = {"T": "title", "A": "author", "B": "bib", "K": "keywords", "N": "note", "X": "refs"}
@@ -31,6 +30,8 @@ _ATTRIBUTE = re.compile(r"""([A-Za-z][\w.-]*)\s*=\s*("[^"<>]*"|'[^'<>]*'|[^\s"'<
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,8});")
 # What `json.loads` raises: long numbers and deep nesting besides plain mistakes.
 _NOT_JSON = (ValueError, RecursionError)
+# An object with one of these is a document, and no mapping from names to texts.
+HEADINGS = ("title", "headline", "author", "date", "url", "id", "_id", "docno")
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -39,47 +40,6 @@ def line_records(path: Path, encoding: str, problems: Problems) -> Iterator[Reco
     for number, text in read_lines(path, encoding, problems):
         if text.strip():
             yield Record(number, {"text": text.rstrip("\r\n")})
-
-
-def folder_documents(folder: Path, encoding: str, problems: Problems) -> Iterator[Document]:
-    """One document to a file, all files below a folder in the order of their names.
-
-    Files that are no text, which is told by a zero byte near their beginning, are problems, and so
-    are folders that cannot be opened and links that lead nowhere or to folders. What has a name
-    that begins with a dot is passed over.
-    """
-    for path in _files_below(folder, problems):
-        inside = path.relative_to(folder)
-        try:
-            if b"\0" in head_of(path) and head_of(path, 2) not in (b"\xff\xfe", b"\xfe\xff"):
-                problems.add(str(path), 0, "is not a text file; it holds zero bytes")
-                continue
-            text = read_text(path, encoding, problems)
-        except IsothermError as error:
-            problems.add(str(path), 0, str(error).removeprefix(f"{path} "))
-            continue
-        fields = {"folder": inside.parent.as_posix()}
-        yield Document(inside.as_posix(), text, fields, f"{path}:1")
-
-
-def _files_below(folder: Path, problems: Problems) -> list[Path]:
-    """Files below a folder in the order of their names, at any depth."""
-
-    def closed(error: OSError) -> None:
-        problems.add(str(error.filename), 0, f"cannot be opened ({error.strerror})")
-
-    found = []
-    for place, folders, names in os.walk(folder, onerror=closed):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in (*folders, *(name for name in names if not name.startswith("."))):
-            path = Path(place, name)
-            if path.is_file():
-                found.append(path)
-            elif path.is_symlink():
-                problems.add(str(path), 0, "is a link to a folder or to nothing; not followed")
-            elif not path.is_dir():
-                problems.add(str(path), 0, "is no file but a pipe or a device")
-    return sorted(found)
 
 
 def json_line_records(path: Path, encoding: str, problems: Problems) -> Iterator[Record]:
@@ -116,12 +76,8 @@ def json_records(path: Path, encoding: str, problems: Problems) -> Iterator[Reco
             f"{path} is no valid JSON ({error}); give a list of objects or strings, or one object "
             "to a line."
         ) from error
-    if isinstance(value, dict) and value and all(isinstance(v, str) for v in value.values()):
-        yield from _mapped(value)
-        return
     if isinstance(value, dict):
-        lists = [v for v in value.values() if isinstance(v, list)]
-        value = lists[0] if len(lists) == 1 else [value]
+        value = _items_of(value)
     if not isinstance(value, list):
         raise IsothermError(
             f"{path} holds {type(value).__name__}; give a list of objects or strings."
@@ -135,13 +91,17 @@ def json_records(path: Path, encoding: str, problems: Problems) -> Iterator[Reco
             yield Record(number, values)
 
 
-def _mapped(texts: dict[str, str]) -> Iterator[Record]:
-    # One object may be one record, {"id": ..., "text": ...}, as well as {id: text}.
-    if "text" in texts:
-        yield Record(1, dict(texts))
-        return
-    for number, (name, text) in enumerate(texts.items(), 1):
-        yield Record(number, {"id": name, "text": text})
+def _items_of(value: dict[str, Any]) -> list[Any]:
+    """The documents of one JSON object: it is one itself, has a list of them, or names texts."""
+    names = {name.lower() for name, one in value.items() if isinstance(one, str)}
+    if names.intersection(TEXTS):
+        return [value]
+    lists = [one for one in value.values() if isinstance(one, list)]
+    if len(lists) == 1 and (not names or any(isinstance(item, dict) for item in lists[0])):
+        return lists[0]
+    if len(names) == len(value) and not names.intersection(HEADINGS):
+        return [{"id": name, "text": text} for name, text in value.items()]
+    return [value]
 
 
 def _first_line_is_json(text: str) -> bool:
@@ -261,14 +221,16 @@ def item_documents(
     stream = iter(items)
     number = 0
     if columns.text is None and columns.id is None:
+        columns.names = ("text",)
+        columns.text, columns.guessed = "text", True
         for item in stream:
             if type(item) is not str:
                 stream = itertools.chain([item], stream)
                 break
             yield Document(str(number), item, _NOTHING, f"item:{number + 1}")
             number += 1
-        if number:
-            columns.text, columns.guessed = "text", True
+        if not number:
+            columns.text, columns.guessed = None, False
     yield from columns.documents(item_records(stream, problems, number), "item", problems, number)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ TEXTS = tuple("text body content contents document words abstract message review
 IDS = ("id", "_id", "docno", "doc_id", "docid", "document_id", "uid", "uuid", "key")
 # So many records are looked at before a column is chosen.
 LOOKED_AT = 50
+_ADDRESS = re.compile(r"\s*\w+://\S*\s*")
 
 
 class Document(NamedTuple):
@@ -58,11 +60,21 @@ class Columns:
         Column of the text; several are put one below the other. None: guessed.
     id : str or None
         Column of the name. None: guessed, and the number of the document if there is none.
+    header : bool or None
+        Whether the first line of a CSV file names its columns. None: told by its rows.
+    inside : str or None
+        Name of the file in a folder, for documents without names of their own.
+    before : Columns or None
+        Those of the file before in a folder: a guess that fits once more is not made anew.
     """
 
     text: str | Sequence[str] | None = None
     id: str | None = None
     guessed: bool = False
+    header: bool | None = None
+    inside: str | None = None
+    before: Columns | None = None
+    names: tuple[str, ...] = ()
 
     def documents(
         self, records: Iterable[Record], file: str, problems: Problems, first: int = 0
@@ -81,9 +93,16 @@ class Columns:
                 continue
             given = None if column is None else values.get(column)
             fields = {k: v for k, v in values.items() if k not in names and k != column}
-            name = str(number) if _missing(given) else _name(given)
+            name = self._number(number, line) if _missing(given) else _name(given)
             yield Document(name, text, fields, f"{file}:{line}")
             number += 1
+
+    def given(self) -> tuple[str, ...]:
+        """Names of columns that the caller has given."""
+        return (*(() if self.guessed else self._names()), *(() if self.id is None else (self.id,)))
+
+    def _number(self, number: int, line: int) -> str:
+        return str(number) if self.inside is None else f"{self.inside}:{line}"
 
     def _names(self) -> tuple[str, ...]:
         given = self.text
@@ -91,6 +110,10 @@ class Columns:
 
     def _choose(self, head: list[Record], file: str) -> None:
         found = list(dict.fromkeys(name for record in head for name in record.values))
+        self.names = tuple(map(str, found))
+        before = self.before
+        if self.text is None and before is not None and before.guessed and before.text in found:
+            self.text, self.guessed = before.text, True
         if self.text is None:
             self.text, self.guessed = _guess_text(head, found, file), True
             log.info("%s: the text is taken from column %r", file, self.text)
@@ -115,8 +138,9 @@ def _guess_text(head: list[Record], found: list[str], file: str) -> str:
     lengths = dict.fromkeys(found, 0)
     for record in head:
         for name, value in record.values.items():
-            if isinstance(value, str):
-                lengths[name] += len(value)
+            if isinstance(value, str) and not _ADDRESS.fullmatch(value):
+                # Numbers and dates are no text, however long.
+                lengths[name] += sum(map(str.isalpha, value))
     by_name = {name.lower(): name for name in reversed(found) if lengths[name]}
     for name in TEXTS:
         if name in by_name:
@@ -125,7 +149,7 @@ def _guess_text(head: list[Record], found: list[str], file: str) -> str:
     if best is None or not lengths[best]:
         raise IsothermError(
             f"{file} has no column of text; its columns are {few(found)}. Name the one to read "
-            "with text_column=."
+            "with text_column=; counts are read as .mtx, .npz or .npy."
         )
     return best
 

@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from isotherm.data import frames
 from isotherm.errors import IsothermError
-from isotherm.text import arrow, readers, tables
-from isotherm.text.opening import check_encoding, inner_name, start_of
+from isotherm.text import arrow, folders, kinds, pages, readers, tables
+from isotherm.text.kinds import BAGS, DOCUMENTS
+from isotherm.text.opening import check_encoding
 from isotherm.text.problems import Problem, Problems, check_errors
+from isotherm.text.reading import Reading
 from isotherm.text.records import Columns, Document, Record
 
 __all__ = ["Documents", "read_documents"]
-
-# Formats of documents and of tables that are counted already.
-DOCUMENTS = tuple("folder lines jsonl json csv smart trec parquet arrow".split())
-BAGS = tuple("uci ldac vw matrix-market npz npy".split())
-ENDINGS = {
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
-    ".csv": "csv", ".tsv": "csv", ".tab": "csv",
-    ".parquet": "parquet", ".pq": "parquet",
-    ".feather": "arrow", ".arrow": "arrow", ".ipc": "arrow",
-    ".trec": "trec", ".sgml": "trec", ".sgm": "trec",
-    ".ldac": "ldac", ".lda-c": "ldac", ".vw": "vw",
-    ".mtx": "matrix-market", ".mm": "matrix-market", ".npz": "npz", ".npy": "npy",
-    ".txt": "lines", ".text": "lines", ".lines": "lines",
-}  # fmt: skip
-_LDAC = re.compile(rb"\d+(?: +\d+:\d+)+\s*$")
-_UCI = re.compile(rb"\d+\s*\n\d+\s*\n\d+\s*\n\d+ \d+ \d+\s*$", re.MULTILINE)
 
 
 class Documents:
@@ -47,10 +32,10 @@ class Documents:
     """
 
     def __init__(
-        self, stream: Iterator[Document], kind: str, problems: Problems, columns: Columns
+        self, stream: Iterator[Document], kind: str, reading: Reading, columns: Columns
     ) -> None:
         self._stream = stream
-        self._noted = problems
+        self._reading = reading
         self._columns = columns
         self.format = kind
 
@@ -63,22 +48,27 @@ class Documents:
     @property
     def problems(self) -> list[Problem]:
         """What could not be read so far."""
-        return list(self._noted.kept)
+        return list(self._reading.problems.kept)
 
     @property
     def noted(self) -> Problems:
         """The same, with their number."""
-        return self._noted
+        return self._reading.problems
+
+    @property
+    def reading(self) -> Reading:
+        """What was read as what so far, and what was passed over."""
+        return self._reading
 
     @property
     def text_column(self) -> str | Sequence[str] | None:
         """Column of the text."""
-        return self._columns.text
+        return next((one.text_column for one in self._reading.taken), self._columns.text)
 
     @property
     def id_column(self) -> str | None:
         """Column of the name."""
-        return self._columns.id
+        return next((one.id_column for one in self._reading.taken), self._columns.id)
 
 
 def read_documents(
@@ -87,6 +77,7 @@ def read_documents(
     format: str | None = None,
     text_column: str | Sequence[str] | None = None,
     id_column: str | None = None,
+    header: bool | None = None,
     encoding: str = "utf-8",
     errors: str = "report",
 ) -> Documents:
@@ -95,45 +86,60 @@ def read_documents(
     Parameters
     ----------
     source : path, data frame, or iterable
-        A folder of text files; a file of one document to a line, of JSON lines, of a JSON list,
-        CSV or TSV with a header, Parquet, Feather or Arrow, or a collection of SMART or TREC, also
-        compressed (.gz, .bz2, .xz, and .zst from Python 3.14 on). An iterable of str, of
-        (id, text), of dicts, or of paths of which each is one document; a mapping from ids to
-        texts.
+        A folder of files, each read as what it is; a file of one document to a line, of JSON
+        lines, of a JSON list, CSV or TSV, HTML, Parquet, Feather or Arrow, or a collection of SMART
+        or TREC, also compressed (.gz, .bz2, .xz, and .zst from Python 3.14 on). An iterable of
+        str, of (id, text), of dicts, or of paths of which each is one document; a mapping from ids
+        to texts.
     format : str, optional
-        "folder", "lines", "jsonl", "json", "csv", "smart", "trec", "parquet" or "arrow"; told by
-        name and first bytes of the file if not given.
+        "lines", "jsonl", "json", "csv", "html", "smart", "trec", "parquet" or "arrow", also of the
+        files in a folder; "folder" for one document to each of them. Told by name and first bytes
+        if not given.
     text_column : str or sequence of str, optional
         Where the text stands; several columns are put one below the other. Guessed by name if not
         given, or else by length.
     id_column : str, optional
         Where the names of documents stand. Guessed by name; without one they are numbered from 0.
+    header : bool, optional
+        Whether the first line of a CSV file names its columns. Told by the rows if not given; an
+        error if they do not tell. Without one, columns are "column 1", "column 2", ...
     encoding : str
-        Lines in another encoding are read as Latin-1 and reported, once for each file.
+        Lines in another encoding are read as cp1252 and reported, once for each file; an error if
+        that cannot be right either.
     errors : {"report", "raise"}
         Whether lines that cannot be read are left out and listed in `problems`, or end the reading.
 
     Returns
     -------
     Documents
-        An iterator of `Document`, with `problems`.
+        An iterator of `Document`, with `problems`, and `reading` of what was read as what.
 
     Examples
     --------
     >>> [document.text for document in read_documents([("a", "one"), ("b", "two")])]
     ['one', 'two']
     """
-    problems = Problems(check_errors(errors))
+    reading = Reading(Problems(check_errors(errors)))
     check_encoding(encoding)
-    columns = Columns(_checked_columns(text_column), _checked_name(id_column))
+    if header not in (None, True, False):
+        raise IsothermError(f"header={header!r:.100}; give True, False or None.")
+    columns = Columns(_checked_columns(text_column), _checked_name(id_column), header=header)
     kind = format_of(source, format)
     if kind in BAGS:
         raise IsothermError(
             f"{source!s:.200} is a table that is counted already ({kind}), without texts to read; "
             "use count_words, or give format= if it is something else."
         )
-    stream = _stream(source, kind, encoding, problems, columns)
-    return Documents(stream, kind, problems, columns)
+    if kind == "folder":
+        stream = folders.folder_documents(
+            *(Path(source), format, encoding, reading, columns),
+            lambda path, kind, columns: _records(path, kind, encoding, reading.problems, columns),
+        )
+    else:
+        path = None if kind in ("items", "frame") else Path(source)
+        plain = _stream(source, kind, encoding, reading.problems, columns)
+        stream = reading.noted(plain, kind, columns, path)
+    return Documents(stream, kind, reading, columns)
 
 
 def format_of(source: Any, given: str | None) -> str:
@@ -188,77 +194,46 @@ def _existing(source: str | os.PathLike[str]) -> Path:
 
 def _file_format(path: Path, given: str | None) -> str:
     if path.is_dir():
-        if given not in (None, "folder"):
+        if given in BAGS:
             raise IsothermError(f"{path} is a folder, not a file of format {given!r}.")
         return "folder"
     if given == "folder":
         raise IsothermError(f"{path} is a file; format='folder' needs a folder.")
-    if given is not None:
-        return given
-    name = inner_name(path)
-    kind = ENDINGS.get(Path(name).suffix)
-    if kind not in (None, "lines"):
-        return str(kind)
-    if name.startswith("docword"):
-        return "uci"
-    head = start_of(path)
-    if head.startswith(b"PK\x03\x04"):
-        raise IsothermError(
-            f"{path} is a zip archive: what isotherm saved (isotherm.load reads it, unless it is "
-            "cut off), or packed documents, which must be unpacked first."
-        )
-    found = _sniffed(head) or kind
-    if found is None:
-        raise IsothermError(
-            f"the format of {path} is not known by its name or its first bytes; give format= one "
-            f"of {', '.join((*DOCUMENTS[1:], *BAGS))}."
-        )
-    return found
-
-
-def _sniffed(head: bytes) -> str | None:
-    """Format by the first bytes of a file, None if they are no sign of one."""
-    start = head.lstrip()
-    first = start.partition(b"\n")[0].strip()
-    if re.match(rb"\.I(\s+\S+)?$", first):
-        return "smart"
-    if start[:5].lower() == b"<doc>":
-        return "trec"
-    if start[:14].lower() == b"%%matrixmarket":
-        return "matrix-market"
-    if _UCI.match(start):
-        return "uci"
-    if _LDAC.match(first):
-        return "ldac"
-    return None
+    return kinds.file_format(path) if given is None else given
 
 
 def _stream(
     source: Any, kind: str, encoding: str, problems: Problems, columns: Columns
 ) -> Iterator[Document]:
-    if kind == "folder":
-        return readers.folder_documents(Path(source), encoding, problems)
     if kind == "items":
         items = source.items() if isinstance(source, Mapping) else source
         return readers.item_documents(items, problems, columns)
     if kind == "frame":
         return columns.documents(tables.frame_records(source), "frame", problems)
     path = Path(source)
+    records = _records(path, kind, encoding, problems, columns)
+    return columns.documents(records, str(path), problems)
+
+
+def _records(
+    path: Path, kind: str, encoding: str, problems: Problems, columns: Columns
+) -> Iterator[Record]:
+    """Records of a file of documents."""
     if kind == "parquet":
-        found: Iterator[Record] = arrow.parquet_records(path)
-    elif kind == "arrow":
-        found = arrow.arrow_records(path)
-    else:
-        read = {
-            "lines": readers.line_records,
-            "jsonl": readers.json_line_records,
-            "json": readers.json_records,
-            "csv": tables.csv_records,
-            "smart": readers.smart_records,
-            "trec": readers.trec_records,
-        }[kind]
-        found = read(path, encoding, problems)
-    return columns.documents(found, str(path), problems)
+        return arrow.parquet_records(path)
+    if kind == "arrow":
+        return arrow.arrow_records(path)
+    if kind == "csv":
+        return tables.csv_records(path, encoding, problems, columns)
+    read = {
+        "lines": readers.line_records,
+        "jsonl": readers.json_line_records,
+        "json": readers.json_records,
+        "html": pages.page_records,
+        "smart": readers.smart_records,
+        "trec": readers.trec_records,
+    }[kind]
+    return read(path, encoding, problems)
 
 
 def _checked_columns(given: Any) -> str | tuple[str, ...] | None:

@@ -3,51 +3,86 @@
 from __future__ import annotations
 
 import csv
+import itertools
+import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from isotherm.data import frames
 from isotherm.errors import IsothermError
+from isotherm.text import headers
 from isotherm.text.opening import inner_name, read_lines
 from isotherm.text.problems import Problems
-from isotherm.text.records import IDS, TEXTS, Record
+from isotherm.text.records import Columns, Record
 
-# What may part the fields of a .csv file; the one that its header has most of does.
-DELIMITERS = ",;\t|"
 # Characters of the longest field; the csv module's own limit is too small for text.
 LONGEST_FIELD = 1 << 30
-# A first line with one of these is a header.
-KNOWN = frozenset((*IDS, *TEXTS, "title", "name", "label"))
+# Lines by which the layout of a file is told.
+SAMPLE = 200
+# A first line by which Excel is told what parts the fields.
+_SEPARATOR = re.compile(r"sep=(.)\s*$", re.IGNORECASE)
 
 
-def csv_records(path: Path, encoding: str, problems: Problems) -> Iterator[Record]:
-    """One record to a row, named by the header.
+def csv_records(
+    path: Path, encoding: str, problems: Problems, columns: Columns
+) -> Iterator[Record]:
+    """One record to a row, named by the header, or by numbers of columns where there is none.
 
     A quoted field may go over several lines; then the line told is the one where the row ends.
     """
     lines = (line.text for line in read_lines(path, encoding, problems))
-    first = next(lines, "")
-    if not first.strip():
-        return
-    tabs = inner_name(path).endswith((".tsv", ".tab")) and "\t" in first
-    delimiter = "\t" if tabs else _delimiter(first)
     before = csv.field_size_limit(LONGEST_FIELD)
     try:
-        # In strict mode a quote that nothing closes is an error; else it would swallow the rest.
-        rows = csv.reader(_from(first, lines), delimiter=delimiter, strict=True)
-        yield from _rows(rows, path, problems)
+        sample = list(itertools.islice(lines, SAMPLE))
+        blank = sum(1 for _ in itertools.takewhile(lambda line: not line.strip(), sample))
+        told = _SEPARATOR.match(sample[blank]) if blank < len(sample) else None
+        first = blank + (told is not None)
+        if first >= len(sample):
+            return
+        layout = _layout(path, sample[first:], told[1] if told else None, columns)
+        columns.header = layout.header
+        rows = csv.reader(
+            itertools.chain(sample[first:], lines), delimiter=layout.delimiter or ",", strict=True
+        )
+        yield from _rows(rows, layout, first, path, problems)
     finally:
         csv.field_size_limit(before)
 
 
-def _from(first: str, lines: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from lines
+class _Layout(NamedTuple):
+    """What parts the fields (None: there is one field), and whether the first row names them."""
+
+    delimiter: str | None
+    header: bool
+    width: int
 
 
-def _rows(rows: Any, path: Path, problems: Problems) -> Iterator[Record]:
-    header: list[str] | None = None
+def _layout(path: Path, sample: list[str], told: str | None, columns: Columns) -> _Layout:
+    tabs = inner_name(path).endswith((".tsv", ".tab")) and "\t" in sample[0]
+    delimiter = told or ("\t" if tabs else headers.delimiter_of(sample))
+    rows = headers.sample_rows(sample, delimiter or ",") or [sample[0].split(delimiter)]
+    if delimiter is None:
+        rows = [[",".join(row)] for row in rows]
+    header = columns.header
+    if header is None:
+        names = [cell.strip() for cell in rows[0]]
+        given = columns.given()
+        header = True if given and set(given) <= set(names) else headers.has_header(rows)
+    if header is None:
+        raise IsothermError(
+            f"{path}: it cannot be told whether the first line, {rows[0]!r:.100}, names the "
+            "columns; give header=True if it does, header=False if it is a document."
+        )
+    return _Layout(delimiter, header, Counter(map(len, rows)).most_common(1)[0][0])
+
+
+def _rows(
+    rows: Any, layout: _Layout, skipped: int, path: Path, problems: Problems
+) -> Iterator[Record]:
+    names = None if layout.header else [f"column {i}" for i in range(1, layout.width + 1)]
+    wanted = "the header has" if layout.header else "other rows have"
     while True:
         begin = rows.line_num + 1
         try:
@@ -55,20 +90,22 @@ def _rows(rows: Any, path: Path, problems: Problems) -> Iterator[Record]:
         except StopIteration:
             return
         except csv.Error as error:
-            span = f" (the row begins on line {begin})" if rows.line_num > begin else ""
-            problems.add(str(path), rows.line_num, f"no valid row: {error}{span}")
+            begin += skipped
+            at = rows.line_num + skipped
+            span = f" (the row begins on line {begin})" if at > begin else ""
+            problems.add(str(path), at, f"no valid row: {error}{span}")
             continue
-        if header is None:
-            header = _header(row, path)
-            if not set(map(str.lower, header)).intersection(KNOWN) and _holds_number(header):
-                problems.add(str(path), rows.line_num, f"{row!r:.100} was taken for the header")
+        at = rows.line_num + skipped
+        if layout.delimiter is None and len(row) > 1:
+            row = [",".join(row)]  # the commas of a text that nobody has quoted
+        if names is None:
+            names = _header(row, path)
         elif not any(field.strip() for field in row):
             continue
-        elif len(row) != len(header):
-            reason = f"{len(row)} fields where the header has {len(header)}"
-            problems.add(str(path), rows.line_num, reason)
+        elif len(row) != len(names):
+            problems.add(str(path), at, f"{len(row)} fields where {wanted} {len(names)}")
         else:
-            yield Record(rows.line_num, dict(zip(header, row, strict=True)))
+            yield Record(at, dict(zip(names, row, strict=True)))
 
 
 def _header(row: list[str], path: Path) -> list[str]:
@@ -77,18 +114,9 @@ def _header(row: list[str], path: Path) -> list[str]:
     if len(set(names)) != len(names):
         raise IsothermError(
             f"{path}: the first line, {row!r:.200}, is no header; it must name the columns, each "
-            "once. Add one, or give the texts as a list."
+            "once. Add one, or give header=False if it is a document."
         )
     return names
-
-
-def _holds_number(names: list[str]) -> bool:
-    """Whether some name is a number, as fields of data may be and names are not."""
-    return any(name.replace(".", "", 1).removeprefix("-").isdecimal() for name in names)
-
-
-def _delimiter(header: str) -> str:
-    return max(DELIMITERS, key=header.count)
 
 
 def frame_records(frame: Any) -> Iterator[Record]:
