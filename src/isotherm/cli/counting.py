@@ -186,6 +186,6 @@ def reading(found: Ingestion) -> dict[str, Any]:
 def note_problems(problems: Any, total: int) -> None:
     """The first problems, one to a line, and how many more there are."""
     for problem in problems[:SHOWN]:
-        console.note(str(problem))
+        console.note(in_options(str(problem)))
     if total > SHOWN:
         console.note(f"and {total - SHOWN:,} more that could not be read")

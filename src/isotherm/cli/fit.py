@@ -22,7 +22,7 @@ from isotherm.cli.arguments import (
 )
 from isotherm.cli.count import check_words, said, stem
 from isotherm.cli.nearest import check_folder, existing
-from isotherm.cli.runs import Run
+from isotherm.cli.runs import READ, Run
 from isotherm.cli.topics import lines, topics_of
 from isotherm.cli.wording import in_options
 from isotherm.errors import IsothermError
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 # Share of the budget that a fit is given: the rest is for stages and checkpoints.
 FOR_BLOCKS = 0.8
-# What was read as what, by the name that it has among what is known of a run.
-READ = "read"
 # What decides the result, besides counting.
 FITTING = ("model", "topics", "max_topics", "clusters", "seed", "labels", "supervise")
 
@@ -180,7 +178,7 @@ def _read(
     if not options.json:
         print(f"{source}: {said(found)}\n{in_options(found.report)}", flush=True)
     docs = documents.of_ingestion(found, given(options, counting.COUNTING))
-    return found.counts, docs, {READ: [one.lines()[0] for one in found.read]}
+    return found.counts, docs, {READ: [one.lines(None)[0] for one in found.read]}
 
 
 def _read_counts(

@@ -10,6 +10,8 @@ from typing import Any
 from isotherm.cli import console, counting, runs
 from isotherm.cli.arguments import Parser
 from isotherm.cli.nearest import existing
+from isotherm.cli.runs import READ
+from isotherm.cli.wording import in_options
 
 
 def add_arguments(parser: Parser) -> None:
@@ -30,8 +32,10 @@ def run(options: argparse.Namespace) -> None:
         summary = _archive(path)
     else:
         summary = _source(path, options.format)
-    rows = [(name.replace("_", " "), _shown(value)) for name, value in summary.items()]
-    console.tell(options, summary, console.table(rows))
+    lines = summary.get(READ, [])
+    shown = {name: value for name, value in summary.items() if name != READ}
+    rows = [(name.replace("_", " "), _shown(value)) for name, value in shown.items()]
+    console.tell(options, summary, "\n".join([console.table(rows), *map(in_options, lines)]))
 
 
 def _run(path: Path) -> dict[str, Any]:
@@ -107,8 +111,8 @@ def _source(path: Path, format: str | None) -> dict[str, Any]:
         "text_column": documents.text_column,
         "id_column": documents.id_column,
         "fields": list(fields),
-        "read": documents.reading.lines(path),
         "problems": documents.noted.total,
+        READ: documents.reading.lines(path),
     }
 
 

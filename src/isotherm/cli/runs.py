@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 FORMAT, VERSION = RUN_FORMAT, 1
 ENDING, UNFINISHED = ".run", ".unfinished"
 ABOUT, MODEL, COUNTS = RUN_ABOUT, "model.iso", "counts.iso"
+# What was read as what, in lines.
+READ = "read"
 # Counts of a fit that leaves them on the disk, as long as it goes on.
 STORED = "counts.stored"
 # What is read of a run, by the types that it has in its file.

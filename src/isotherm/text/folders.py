@@ -10,10 +10,12 @@ from typing import Any
 
 from isotherm.errors import IsothermError
 from isotherm.text import kinds
-from isotherm.text.opening import head_of, read_text
-from isotherm.text.reading import FILES, Reading
+from isotherm.text.opening import head_of, is_bytes, read_text
+from isotherm.text.reading import Reading
 from isotherm.text.records import Columns, Document, Record
 
+# Formats that look like any other text; files of the others can be told from it.
+PLAIN = ("lines", "csv", "html", "smart", "trec")
 Records = Callable[[Path, str, Columns], Iterator[Record]]
 
 
@@ -47,7 +49,7 @@ def folder_documents(
     for path in _files_below(folder, reading):
         inside = path.relative_to(folder)
         try:
-            kind = _format(path, given, reading)
+            kind = _format(path, given, encoding, reading)
             if kind is None:
                 continue
             mine = replace(columns, inside=inside.as_posix(), before=last.get(kind))
@@ -81,27 +83,31 @@ def _in_folder(documents: Iterator[Document], inside: Path) -> Iterator[Document
         yield document._replace(fields={"folder": folder, **document.fields})
 
 
-def _format(path: Path, given: str | None, reading: Reading) -> str | None:
+def _format(path: Path, given: str | None, encoding: str, reading: Reading) -> str | None:
     """What a file is to be read as; None, and noted, if it is passed over."""
     head = head_of(path)
     what = kinds.own_file(path, head)
     if what is not None:
         reading.skip(path, what)
         return None
-    kind = kinds.inner_format(path, given)
+    kind = kinds.inner_format(path)
     if kind in kinds.BAGS:
         reading.skip(path, f"a table that is counted already ({kind}); give the file itself")
         return None
-    named = kinds.named_format(path)
-    if given not in (None, "folder") and named not in (None, "lines", given):
-        reading.skip(path, f"{FILES[str(named)][0]}, and {given} was asked for")
-        return None
+    if given is not None and given != kind:
+        if given != "folder" and not (kind == "text" and given in PLAIN):
+            reading.skip(path, f"is {kind}, and {given} was asked for")
+            return None
+        kind = "text" if given == "folder" else given
     binary = None if kind in ("parquet", "arrow") else kinds.foreign(head)
     if binary is not None:
         reading.skip(path, f"is not a text file but {binary}", wrong=True)
         return None
-    if kind == "text" and b"\0" in head and head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
-        reading.skip(path, "is not a text file; it holds zero bytes", wrong=True)
+    if kind == "text" and b"\0" in head and is_bytes(head, encoding):
+        reason = "is not a text file; it holds zero bytes"
+        if head.count(0) > len(head) // 8:
+            reason += " (UTF-16 without a mark needs encoding='utf-16-le')"
+        reading.skip(path, reason, wrong=True)
         return None
     return kind
 

@@ -365,16 +365,17 @@ def _ingestion(
 
 
 def _no_documents(source: Any, reading: Reading) -> IsothermError:
-    what = str(source) if isinstance(source, str | PathLike) else f"the {type(source).__name__}"
     found = reading.problems.summary()
-    reason = f"all that it holds could not be read: {found}" if found else "it is empty"
+    path = Path(source) if isinstance(source, str | PathLike) else None
+    what = f"the {type(source).__name__}" if path is None else str(source)
+    blank = path is None or not path.is_file() or not start_of(path).strip()
+    reason = "it is empty" if blank else "no document is in it, or none below its header"
+    if found:
+        reason = f"all that it holds could not be read: {found}"
     others = [one for one in reading.skipped if one not in reading.problems.kept]
     if others:
         more = f"; and {len(others) - SHOWN:,} more" if len(others) > SHOWN else ""
         reason += f". Passed over: {'; '.join(map(str, others[:SHOWN]))}{more}"
-    zeros = isinstance(source, str | PathLike) and Path(source).is_file()
-    if zeros and b"\0" in start_of(Path(source)):
-        reason += ". It holds zero bytes; UTF-16 without a mark needs encoding='utf-16-le'"
     return IsothermError(
         f"{what[:200]} gave no documents; {reason}. Give text, or format= if it was taken for "
         "something else."

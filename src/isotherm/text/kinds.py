@@ -27,8 +27,8 @@ ENDINGS = {
 }  # fmt: skip
 # First bytes of files that hold no text.
 SIGNATURES = {
-    b"%PDF-": "a PDF file; save its text",
-    b"{\\rtf": "a file of RTF; save its text",
+    b"%PDF-": "a PDF file",
+    b"{\\rtf": "a file of RTF",
     b"PK\x03\x04": "a zip archive, or a document of an office program",
     b"\xd0\xcf\x11\xe0": "a document of an office program",
     b"\x89PNG": "a picture",
@@ -145,7 +145,9 @@ def file_format(path: Path) -> str:
         )
     binary = foreign(head)
     if binary is not None:
-        raise IsothermError(f"{path} is {binary}; give text, or format= if it is text after all.")
+        raise IsothermError(
+            f"{path} is {binary}; save its text, or give format= if it is text after all."
+        )
     choice = kind if kind == "json" else sniffed(head) or kind
     if choice is None:
         raise IsothermError(
@@ -155,20 +157,11 @@ def file_format(path: Path) -> str:
     return choice
 
 
-def inner_format(path: Path, given: str | None) -> str:
-    """Format of a file in a folder: "text" for one that is a document itself.
-
-    Parameters
-    ----------
-    path : Path
-    given : str or None
-        What the caller takes all files for; "folder" for one document to a file.
-    """
+def inner_format(path: Path) -> str:
+    """Format of a file in a folder: "text" for one that is a document itself."""
     kind, head = named_format(path), head_of(path)
     if kind in BAGS or (kind in (None, "lines") and sniffed(head) in BAGS):
         return str(kind if kind in BAGS else sniffed(head))
-    if given is not None:
-        return "text" if given == "folder" else given
     if kind not in (None, "lines"):
         return str(kind)
     start = start_of(path)

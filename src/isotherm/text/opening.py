@@ -198,6 +198,11 @@ def _check_text(path: Path, head: bytes, encoding: str) -> None:
         )
 
 
+def is_bytes(head: bytes, encoding: str) -> bool:
+    """Whether the signs of ASCII are single bytes in a file that begins so."""
+    return _marked(head) is None and _is_plain(encoding)
+
+
 def _is_utf8(encoding: str) -> bool:
     return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
 

@@ -62,12 +62,13 @@ class Taken:
     n_documents: int = 0
     endings: Counter[str] = field(default_factory=Counter)
 
-    def lines(self) -> list[str]:
+    def lines(self, source: Path | None) -> list[str]:
         """What to say of it: how much of what, which columns, and how it begins."""
         said = f"{_number(self.n_documents, 'document')} from {self._files()}"
         columns = self._columns()
         opening = " ".join(self.first.text[: 8 * OPENING].split())[:OPENING]
-        return [said, *columns, _cut(f"  {self.first.source}: {opening}")]
+        where, _, line = self.first.source.rpartition(":")
+        return [said, *columns, _cut(f"  {_within(where, source)}:{line}: {opening}")]
 
     def _files(self) -> str:
         if self.format in VALUES:
@@ -156,7 +157,7 @@ class Reading:
 
     def lines(self, source: Path | None) -> list[str]:
         """All that there is to say, in lines; names are those within the source."""
-        said = [line for one in self.taken for line in one.lines()]
+        said = [line for one in self.taken for line in one.lines(source)]
         if self.n_skipped:
             said.append(
                 f"{_number(self.n_skipped, 'file or folder', 'files or folders')} passed over"
@@ -173,8 +174,8 @@ class Reading:
 
 def _within(file: str, source: Path | None) -> str:
     path = Path(file)
-    if source is not None and path.is_relative_to(source) and path != source:
-        return path.relative_to(source).as_posix()
+    if source is not None and path.is_relative_to(source):
+        return path.name if path == source else path.relative_to(source).as_posix()
     return file
 
 

@@ -116,7 +116,7 @@ class Census:
             )
         if self.numbers[SIGN]:
             said.append(f"{self.numbers[SIGN]:,} emoji were not counted")
-        return [f"{one}; tokens='multilingual' counts them otherwise" for one in said]
+        return [f"{one}; tokens='multilingual' counts them" for one in said]
 
 
 @functools.cache
