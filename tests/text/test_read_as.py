@@ -96,8 +96,9 @@ def test_every_file_of_a_folder_is_read_as_what_it_is(tmp_path: Path) -> None:
     assert {"big", "ship", "inside", "out", "plain"} <= set(found.counts.column_names)
     assert not {"html", "var", "br"} & set(found.counts.column_names)
     assert "1 hidden file or folder not read" in found.report
-    assert "2 documents from 2 text files, one document each (.md 1, .txt 1)" in found.report
-    assert "1 documents repeat the name of another one ('T': 2 times)" in found.notes[0]
+    assert "2 documents from 2 text files, one document each (.txt 1, .md 1)" in found.report
+    assert "z/empty.txt" not in found.report
+    assert found.notes == ("1 document repeats the name of another one ('T': 2 times)",)
 
 
 @pytest.mark.parametrize("own", ["run", "unfinished", "stored"])

@@ -17,7 +17,7 @@ def test_examples_print_what_they_say(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     text = PAGE.read_text(encoding="utf-8")
     pairs = PAIR.findall(text)
-    assert len(pairs) == text.count("```python") == 14
+    assert len(pairs) == text.count("```python") == 16
     names: dict[str, object] = {}
     for code, expected in pairs:
         out = io.StringIO()

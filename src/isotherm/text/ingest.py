@@ -216,7 +216,8 @@ def _repeated(ids: list[str]) -> list[str]:
     if not more:
         return []
     name, number = Counter(ids).most_common(1)[0]
-    return [f"{more:,} documents repeat the name of another one ({name!r}: {number:,} times)"]
+    noun = "document repeats" if more == 1 else "documents repeat"
+    return [f"{more:,} {noun} the name of another one ({name!r}: {number:,} times)"]
 
 
 class _Held:

@@ -139,6 +139,8 @@ class Reading:
                     one.n_files += 1
                     one.endings[path.suffix.lower()] += 1
             one.n_documents += 1
+            if not one.first.text:
+                one.first = document
             yield document
 
     def _same(self, kind: str, columns: Columns, first: Document) -> Taken:
