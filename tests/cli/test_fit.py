@@ -52,13 +52,16 @@ def test_a_run_holds_the_fit_of_the_library(grown: Path, stories: Path) -> None:
 def test_what_is_said_at_the_end(stories: Path, tmp_path: Path, say: Any) -> None:
     out = tmp_path / "a.run"
     text = say("fit", stories, "--topics", "2", "--seed", "3", "-o", out)
-    first, head, *topics = text.split("\n\n")[0].splitlines()
+    first, *read, head, again, topic, _ = text.split("\n\n")[0].splitlines()
+    assert read[0] == "60 documents from 1 file of JSON lines"
+    assert read[1] == "  text from 'text'; names: 'id'; fields: title, kind"
+    assert again == f"read: {read[0]}"
     assert first.startswith(f"{stories}: 60 documents, 30 words, ")
     assert head.startswith(f"{out}: 2 topics of 60 documents (AspectModel, ")
     model = load(out / "model.iso")
     assert (model.n_components, model.random_state) == (2, 3)
     best = int(model.weights_.argmax())
-    assert topics[0].split()[3:] == model.top_words(8)[best]
+    assert topic.split()[3:] == model.top_words(8)[best]
     assert f"next: isotherm topics {out}" in text
     assert say.err == ""
     found = say("fit", stories, "--topics", "2", "--seed", "3", "-o", out, "--force", "--json")

@@ -171,7 +171,7 @@ def test_progress_is_shown_on_a_terminal_only(
     words = ["segment", str(picture), "-n", "2", "-o", str(tmp_path / "out.png")]
     assert cli.main(words) == 0
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    assert cli.main(words) == 0
+    assert cli.main([*words, "--force"]) == 0
     assert given == [0, 1]
 
 
@@ -188,7 +188,7 @@ def test_a_killed_process_leaves_no_half_picture(picture: Path, tmp_path: Path) 
         "    path.write_bytes(b'half')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
         "skimage.io.imsave = half\n"
-        "cli.main(['segment', sys.argv[1], '-n', '2', '-o', sys.argv[2]])\n"
+        "cli.main(['segment', sys.argv[1], '-n', '2', '-o', sys.argv[2], '--force'])\n"
     )
     words = [sys.executable, "-c", code, os.fspath(picture), os.fspath(out)]
     run = subprocess.run(words, check=False)

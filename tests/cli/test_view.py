@@ -221,7 +221,7 @@ def test_fields_that_are_columns() -> None:
 def test_view_writes_a_file(grown: Path, tmp_path: Path, say: Any, fails: Any, opened: Any) -> None:
     page = tmp_path / "page.html"
     page.write_text("old")
-    assert say("view", grown, "--no-open", "-o", page) == f"{page}\n"
+    assert say("view", grown, "--no-open", "-o", page, "--force") == f"{page}\n"
     assert parts_of(page)["points"].meta["n_documents"] == 60
     assert opened == []
     assert say("view", grown, "-o", page, "--json") == {"page": str(page), "opened": False}

@@ -346,7 +346,7 @@ def _tell(options: argparse.Namespace, run: Run, begin: float) -> None:
         f"{console.plural(run.about['documents'], 'document')} ({type(model).__name__}, "
         f"{summary['seconds']:.1f} s)"
     )
-    head += "".join(f"\nread: {line}" for line in run.about.get(READ) or ())
+    head += "".join(f"\nread: {line}" for line in run.about.get(READ, ()))
     if memory:
         head += "\npeak {peak_memory:.0f} MB of {memory:.0f} MB allowed".format(**memory)
     after = [f"isotherm topics {run.folder}", f"isotherm view {run.folder}"]

@@ -37,7 +37,7 @@ READ = "read"
 STORED = "counts.stored"
 # What is read of a run, by the types that it has in its file.
 ABOUT_TYPES: dict[str, Any] = {"source": str, "documents": int, "words": int, "tokens": int | float}
-ABOUT_TYPES |= {"settings": dict, "library": str, "interrupted": bool}
+ABOUT_TYPES |= {"settings": dict, "library": str, "interrupted": bool, READ: list}
 SETTING_TYPES: dict[str, Any] = {
     "model": str,
     "topics": int | str | None,
@@ -180,7 +180,7 @@ def read(folder: Path) -> Run:
                 f"{folder} is a run of version {version}, and this isotherm reads up to {VERSION}; "
                 "install a newer one"
             )
-        _check({"interrupted": False, **about}, ABOUT_TYPES)
+        _check({"interrupted": False, READ: [], **about}, ABOUT_TYPES)
         _check(about["settings"], SETTING_TYPES)
     except IsothermError:
         raise

@@ -39,7 +39,6 @@ PHRASES = {
     ", tokenizer= for a rule of your own, or tokens=": ", or tokens=",
     "give header=True if it does, header=False if": "give --header if it does, --no-header if",
     "or give header=False if": "or give --no-header if",
-    " (isotherm.load reads what was saved)": "",
     "or pass errors='report' to leave it out": "or leave --strict out",
     "; isotherm.load reads whatever a file holds": "; isotherm info says what a file holds",
     "give a file that isotherm.save wrote": "give a file that isotherm wrote",

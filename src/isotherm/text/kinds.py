@@ -132,10 +132,11 @@ def file_format(path: Path) -> str:
     head = start_of(path)
     what = own_file(path, head)
     if what is not None:
-        article = "is a zip archive: what isotherm saved" if head[:2] == b"PK" else f"is {what}"
-        raise IsothermError(
-            f"{path} {article}, not documents (isotherm.load reads what was saved)."
-        )
+        if head.startswith(b"PK"):
+            what = (
+                "a zip archive: what isotherm saved (isotherm.load reads it, unless it is cut off)"
+            )
+        raise IsothermError(f"{path} is {what}, not documents.")
     if kind not in (None, "lines", "json"):
         return str(kind)
     if head.startswith(b"PK\x03\x04"):

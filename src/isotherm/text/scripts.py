@@ -70,7 +70,7 @@ class Census:
             goes_on = np.concatenate([[False], (phrase | (kinds == MARK))[:-1]])
             starts = phrase & ~goes_on
             self.runs += int(starts.sum())
-            self._example(PHRASE, joined, int(np.flatnonzero(starts)[0]))
+            self._example(PHRASE, joined, int(phrase.argmax()))
         if self.numbers[MARK]:
             self._example(MARK, joined, max(0, int((kinds == MARK).argmax()) - 1))
 
@@ -90,7 +90,7 @@ class Census:
             "give tokens='multilingual' to count {}, tokenizer= for a rule of your own, or "
             "tokens='words' to have it so."
         )
-        if phrase > SHARE * letters and phrase > RUN * self.runs:
+        if phrase > SHARE * letters and phrase > RUN * max(1, self.runs):
             raise IsothermError(
                 f"{phrase / letters:.0%} of the letters are of scripts without spaces between "
                 f"words ({self.examples[PHRASE]!r}): whole phrases would be taken for words; "
