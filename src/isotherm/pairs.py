@@ -40,7 +40,7 @@ class PairClusters:
 
     def names(self, side: str) -> list[str]:
         """Labels of a side, "left" or "right", in the order of `labels`."""
-        found = self.counts.row_ids if _is_left(side) else self.counts.column_names
+        found = self.counts.row_names if _is_left(side) else self.counts.column_names
         if found is None:
             return [str(i) for i in range(self.counts.shape[0 if _is_left(side) else 1])]
         return [str(name) for name in found]

@@ -121,8 +121,8 @@ def write_report(
         _check_length("counts", range(counts.n_rows), n_rows)
     if corpus_map is not None:
         _check_length("corpus_map", corpus_map.names, n_rows)
-    if names is None and counts is not None and counts.row_ids is not None:
-        names = counts.row_ids.tolist()
+    if names is None and counts is not None and counts.row_names is not None:
+        names = counts.row_names.tolist()
     mass = np.ones(n_rows) if counts is None else counts.row_totals
     content = Content(
         mass,

@@ -20,7 +20,7 @@ def test_counts_are_those_of_the_library(stories: Path, tmp_path: Path, say: Any
     expected = count_words(stories, min_df=5, max_df=0.9, ngrams=(1, 2)).counts
     assert list(found.column_names) == list(expected.column_names)
     assert (found.matrix != expected.matrix).nnz == 0
-    assert list(found.row_ids) == list(expected.row_ids)
+    assert list(found.row_names) == list(expected.row_names)
     assert (said["documents"], said["words"]) == found.shape
     assert (said["tokens"], said["n_problems"]) == (found.total, 0)
 

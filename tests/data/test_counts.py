@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from isotherm.data.counts import Counts, as_counts
+from isotherm.data.stored import StoredCounts
 from isotherm.errors import IsothermError
 from strategies import counts_matrices, with_names
 
@@ -48,7 +49,7 @@ def test_dense_sparse_and_triples_agree(matrix):
     ):
         assert_canonical(counts)
         assert_array_equal(dense(counts), matrix)
-        assert list(counts.row_ids) == rows
+        assert list(counts.row_names) == rows
         assert list(counts.column_names) == columns
 
 
@@ -199,12 +200,12 @@ def test_objects_that_are_numbers_are_read():
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ({"row_ids": ["a"]}, r"row_ids has 1 entries, but there are 2 rows"),
+        ({"row_names": ["a"]}, r"row_names has 1 entries, but there are 2 rows"),
         ({"column_names": list("ab")}, r"column_names has 2 entries, but there are 3 columns"),
         ({"column_names": ["a", "b", "a"]}, r"column_names holds 'a' more than once"),
         ({"column_names": [[], {}, "a"]}, r"holds \[\], which is not hashable"),
         ({"column_names": "abc"}, r"column_names is one string, 'abc'"),
-        ({"row_ids": 7}, r"row_ids is 7, of type int"),
+        ({"row_names": 7}, r"row_names is 7, of type int"),
     ],
 )
 def test_bad_names_are_refused(names, message):
@@ -213,12 +214,27 @@ def test_bad_names_are_refused(names, message):
             read(np.ones((2, 3)), **names)
 
 
+def test_the_keyword_of_earlier_versions_says_where_it_went(tmp_path):
+    for read in (Counts, as_counts):
+        with pytest.raises(IsothermError, match=r"row_ids=, which is called row_names= now"):
+            read(np.eye(2), row_ids=["a", "b"])
+        with pytest.raises(TypeError, match="unexpected keyword argument 'row_nams'"):
+            read(np.eye(2), row_nams=["a", "b"])
+    with pytest.raises(IsothermError, match=r"row_ids=, which is called row_names= now"):
+        StoredCounts.write(tmp_path / "a", np.eye(2), row_ids=["a", "b"])
+    for counts in (Counts(np.eye(2)), StoredCounts.write(tmp_path / "b", np.eye(2))):
+        with pytest.raises(AttributeError, match="no row_ids; it is called row_names now"):
+            _ = counts.row_ids
+        with pytest.raises(AttributeError, match="has no attribute 'rows_'"):
+            _ = counts.rows_
+
+
 def test_names_become_object_arrays_of_their_own():
     names = np.array(["x", "y"])
-    counts = Counts(np.eye(2), row_ids=(("a", 1), ("a", 1)), column_names=names)
+    counts = Counts(np.eye(2), row_names=(("a", 1), ("a", 1)), column_names=names)
     names[0] = "z"
-    assert counts.row_ids.dtype == counts.column_names.dtype == object
-    assert counts.row_ids.tolist() == [("a", 1), ("a", 1)]
+    assert counts.row_names.dtype == counts.column_names.dtype == object
+    assert counts.row_names.tolist() == [("a", 1), ("a", 1)]
     assert counts.column_names.tolist() == ["x", "y"]
     assert type(counts.column_names[0]) is str
 
@@ -228,7 +244,7 @@ def test_counts_are_returned_as_they_are_unless_renamed():
     renamed = as_counts(counts, column_names=["x", "y"])
     assert as_counts(counts) is counts
     assert renamed.column_names.tolist() == ["x", "y"]
-    assert renamed.row_ids.tolist() == ["a", "b"]
+    assert renamed.row_names.tolist() == ["a", "b"]
 
 
 def test_empty_total_is_allowed_on_request():
@@ -245,14 +261,14 @@ def test_anndata_gives_both_names():
     )
     counts = as_counts(cells)
     assert_array_equal(dense(counts), np.eye(2))
-    assert counts.row_ids.tolist() == ["c1", "c2"]
+    assert counts.row_names.tolist() == ["c1", "c2"]
     assert counts.column_names.tolist() == ["g1", "g2"]
 
 
 def test_pairs_add_up_and_labels_are_sorted():
     counts = Counts.from_pairs(["b", "a", "b", "b"], [10, 9, 9, 10])
     assert_array_equal(dense(counts), [[1, 0], [1, 2]])
-    assert counts.row_ids.tolist() == ["a", "b"]
+    assert counts.row_names.tolist() == ["a", "b"]
     assert counts.column_names.tolist() == [9, 10]
 
 
@@ -261,8 +277,8 @@ def test_pairs_of_arrays_and_iterators():
     from_iterators = Counts.from_pairs(iter([3, 1, 3]), iter("xxy"), iter([1, 0, 2.5]))
     for counts in (from_arrays, from_iterators):
         assert_array_equal(dense(counts), [[0, 0], [1, 2.5]])
-        assert counts.row_ids.tolist() == [1, 3]
-        assert type(counts.row_ids[0]) is int
+        assert counts.row_names.tolist() == [1, 3]
+        assert type(counts.row_names[0]) is int
         assert counts.column_names.tolist() == ["x", "y"]
 
 
@@ -311,7 +327,7 @@ def test_rows_and_columns_are_taken_in_order(matrix, data):
     assert_canonical(by_columns)
     assert_array_equal(dense(by_rows), matrix[rows])
     assert_array_equal(dense(by_columns), matrix[:, columns])
-    assert by_rows.row_ids.tolist() == counts.row_ids[rows].tolist()
+    assert by_rows.row_names.tolist() == counts.row_names[rows].tolist()
     assert by_columns.column_names.tolist() == counts.column_names[columns].tolist()
     assert by_rows.column_names is counts.column_names
 
@@ -351,7 +367,7 @@ def test_transpose_exchanges_names(matrix):
     swapped = Counts(matrix, rows, columns).transpose()
     assert_canonical(swapped)
     assert_array_equal(dense(swapped), matrix.T)
-    assert (swapped.row_ids.tolist(), swapped.column_names.tolist()) == (columns, rows)
+    assert (swapped.row_names.tolist(), swapped.column_names.tolist()) == (columns, rows)
 
 
 def test_columns_are_kept_by_the_number_of_their_rows():
@@ -394,7 +410,7 @@ def test_pickle_returns_the_same_counts():
     back = pickle.loads(pickle.dumps(counts))
     assert_canonical(back)
     assert_array_equal(dense(back), dense(counts))
-    assert back.row_ids.tolist() == ["a", "b"]
+    assert back.row_names.tolist() == ["a", "b"]
     assert back.column_names.tolist() == ["x", "y"]
 
 

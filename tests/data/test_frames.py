@@ -23,14 +23,14 @@ def test_wide_frames_agree_with_the_matrix(matrix):
         counts = as_counts(frame)
         assert_array_equal(counts.matrix.toarray(), matrix)
         assert counts.column_names.tolist() == columns
-    assert counts.row_ids.tolist() == rows
+    assert counts.row_names.tolist() == rows
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_wide_frames_of_mixed_number_types(library):
     counts = as_counts(library({"a": [True, False], "b": [1, 2], "c": [0.5, 0.0]}))
     assert_array_equal(counts.matrix.toarray(), [[1, 1, 0.5], [0, 2, 0]])
-    assert counts.row_ids is None
+    assert counts.row_names is None
 
 
 def test_names_of_pandas_need_not_be_strings():
@@ -38,12 +38,12 @@ def test_names_of_pandas_need_not_be_strings():
     counts = as_counts(frame)
     assert_array_equal(counts.matrix.toarray(), [[3, 4], [5, 6]])
     assert counts.column_names.tolist() == [1, 0]
-    assert counts.row_ids.tolist() == [1, 2]
+    assert counts.row_names.tolist() == [1, 2]
 
 
 def test_given_names_go_before_those_of_the_frame():
     counts = as_counts(pd.DataFrame({"a": [1]}, index=["r"]), ["q"], ["b"])
-    assert (counts.row_ids.tolist(), counts.column_names.tolist()) == (["q"], ["b"])
+    assert (counts.row_names.tolist(), counts.column_names.tolist()) == (["q"], ["b"])
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -53,14 +53,14 @@ def test_long_frames_add_up(library):
     single = Counts.from_frame(frame, row="doc", column="word")
     assert_array_equal(weighted.matrix.toarray(), [[2], [4]])
     assert_array_equal(single.matrix.toarray(), [[1], [2]])
-    assert weighted.row_ids.tolist() == ["d1", "d2"]
+    assert weighted.row_names.tolist() == ["d1", "d2"]
     assert weighted.column_names.tolist() == [7]
 
 
 def test_categories_are_labels():
     frame = pd.DataFrame({"doc": pd.Categorical(["b", "a"]), "word": ["x", "x"]})
     counts = Counts.from_frame(frame, row="doc", column="word")
-    assert counts.row_ids.tolist() == ["a", "b"]
+    assert counts.row_names.tolist() == ["a", "b"]
 
 
 BAD_WIDE = {

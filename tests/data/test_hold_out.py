@@ -154,7 +154,7 @@ def test_nothing_to_deal() -> None:
 def test_names_stay() -> None:
     counts = Counts([[3, 1], [0, 2]], ["a", "b"], ["x", "y"])
     for part in hold_out_tokens(counts, 0.5, 0):
-        assert list(part.row_ids) == ["a", "b"]
+        assert list(part.row_names) == ["a", "b"]
         assert list(part.column_names) == ["x", "y"]
 
 

@@ -23,7 +23,7 @@ def written(path: Path, text: str) -> Path:
 
 
 def assert_is_table(counts: Counts) -> None:
-    assert list(counts.row_ids) == ["old", "red"]
+    assert list(counts.row_names) == ["old", "red"]
     assert list(counts.column_names) == ["house", "man"]
     np.testing.assert_array_equal(counts.matrix.toarray(), [[1, 4], [2, 0]])
 
@@ -47,9 +47,9 @@ def test_pairs_without_counts_count_once(tmp_path: Path) -> None:
 
 def test_quotation_marks_mean_something_between_commas_only(tmp_path: Path) -> None:
     commas = read_pairs(written(tmp_path / "p.csv", '"old, grey",man,2\n'))
-    assert list(commas.row_ids) == ["old, grey"]
+    assert list(commas.row_names) == ["old, grey"]
     tabs = read_pairs(written(tmp_path / "p.tsv", '"old\tman\t2\n'))
-    assert list(tabs.row_ids) == ['"old']
+    assert list(tabs.row_names) == ['"old']
 
 
 def test_named_columns_of_a_file(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_named_columns_of_a_file(tmp_path: Path) -> None:
 def test_byte_order_mark_is_no_label(tmp_path: Path) -> None:
     path = tmp_path / "p.tsv"
     path.write_bytes(b"\xef\xbb\xbfold\tman\t3\n")
-    assert list(read_pairs(path).row_ids) == ["old"]
+    assert list(read_pairs(path).row_names) == ["old"]
 
 
 def test_tuples_and_counts() -> None:
@@ -170,13 +170,13 @@ def test_rare_labels_are_left_out_until_none_is_left() -> None:
     # Dropping column 2 takes row 1 below the limit, and that takes column 1 below it.
     counts = Counts(np.array([[3, 1, 0], [0, 2, 1], [3, 0, 0]]), list("abc"), list("xyz"))
     kept = keep_frequent(counts, 3)
-    assert list(kept.row_ids) == ["a", "c"]
+    assert list(kept.row_names) == ["a", "c"]
     assert list(kept.column_names) == ["x"]
     assert keep_frequent(counts, 1) is counts
     # Labels that never occur go in any case, others only if they are too rare.
     thin = Counts(np.array([[0.3, 0, 0], [0, 0, 0], [0, 0, 2]]), list("abc"), list("xyz"))
     kept = keep_frequent(thin, 0)
-    assert list(kept.row_ids) == ["a", "c"]
+    assert list(kept.row_names) == ["a", "c"]
     assert list(kept.column_names) == ["x", "z"]
     with pytest.raises(IsothermError, match=r"min_count=9 leaves nothing .*up to 4 and .*up to 6"):
         keep_frequent(counts, 9)

@@ -34,7 +34,7 @@ def test_counts_come_back_with_names_and_totals(tmp_path: Path) -> None:
     stored = StoredCounts.write(tmp_path / "a", counts)
     back = stored.load()
     assert same(back, counts)
-    assert list(back.row_ids) == list(counts.row_ids)
+    assert list(back.row_names) == list(counts.row_names)
     assert list(back.column_names) == list(counts.column_names)
     assert np.array_equal(stored.row_totals, counts.row_totals)
     assert np.array_equal(stored.column_totals, counts.column_totals)
@@ -75,7 +75,7 @@ def test_blocks_are_taken_one_at_a_time_and_values_widen(tmp_path: Path) -> None
     whole = Counts(sparse.vstack([first.matrix, second.matrix, sparse.csr_array((2, 9))]))
     assert same(stored.load(), whole)
     assert stored.load().matrix.dtype == np.float64
-    assert stored.row_ids is None
+    assert stored.row_names is None
     assert list(stored.column_names) == list(first.column_names)
     assert not stored.is_integral
 

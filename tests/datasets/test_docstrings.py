@@ -21,7 +21,7 @@ csr = data.counts.matrix
 digest = hashlib.sha256()
 for part in (csr.data, csr.indices, csr.indptr):
     digest.update(part.tobytes())
-for part in (data.counts.column_names, data.counts.row_ids, data.labels, data.sublabels,
+for part in (data.counts.column_names, data.counts.row_names, data.labels, data.sublabels,
              data.names, data.titles, data.texts):
     digest.update("\\0".join(map(str, part)).encode())
 print(digest.hexdigest())
@@ -64,8 +64,8 @@ def test_parts_belong_together(docs: Docstrings) -> None:
     rows = docs.counts.n_rows
     parts = (docs.labels, docs.sublabels, docs.names, docs.titles, docs.texts)
     assert [len(part) for part in parts] == [rows] * 5
-    assert docs.counts.row_ids is not None
-    assert tuple(docs.counts.row_ids) == docs.names
+    assert docs.counts.row_names is not None
+    assert tuple(docs.counts.row_names) == docs.names
     assert len(set(docs.names)) == rows
     assert all(len(text) <= 300 and "\n" not in text for text in docs.texts)
     assert all(docs.titles)

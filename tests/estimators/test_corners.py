@@ -171,10 +171,10 @@ def test_folds_are_not_shown_to_callbacks() -> None:
 
 
 def test_counts_work_with_model_selection() -> None:
-    counts = Counts(X, row_ids=[f"r{i}" for i in range(90)])
+    counts = Counts(X, row_names=[f"r{i}" for i in range(90)])
     train, test = train_test_split(counts, random_state=0)
     assert (len(train), len(test)) == (67, 23)
-    assert train.row_ids[0] in counts.row_ids
+    assert train.row_names[0] in counts.row_names
     assert counts[3:5].shape == (2, 40)
     assert np.array_equal(counts[np.arange(90) == 7].matrix.toarray()[0], X[7])
     scores = cross_val_score(AspectModel(2, random_state=0), counts, cv=3)

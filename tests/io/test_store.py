@@ -21,6 +21,7 @@ from isotherm import (
     IsothermError,
     IsothermWarning,
     MappedCorpus,
+    StoredCounts,
     TimeLimit,
     map_corpus,
 )
@@ -169,6 +170,26 @@ def test_counts_are_kept(counts: Counts, tmp_path: Path) -> None:
     assert_same(again, counts)
     assert repr(again) == repr(counts)
     assert_same(isotherm.load(isotherm.save(counts, tmp_path / "other.iso")), counts)
+
+
+def test_names_of_rows_are_called_in_files_as_ever(tmp_path: Path) -> None:
+    """What files of earlier versions hold is read, and such versions read what is written."""
+    counts = Counts(np.eye(2), ["a", "b"], ["c", "d"])
+    content = archive.read(counts.save(tmp_path / "counts.iso")).content
+    assert set(content["fields"]) == {"matrix", "row_ids", "column_names"}
+    stored = StoredCounts.write(tmp_path / "folder", tmp_path / "counts.iso")
+    assert (tmp_path / "folder" / "row_ids.json").read_text() == '["a", "b"]'
+    assert stored.load().row_names.tolist() == ["a", "b"]
+
+
+def test_an_estimator_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    model = fitted("two-sided")
+    writer = codec.Writer(registry.known())
+    content = writer.encode(model, "it")
+    items = content["fields"]["fitted"]["items"]
+    items["row_ids_"] = items.pop("row_names_")
+    path = archive.write(tmp_path / "old.iso", archive.Archive("fit", content, writer.arrays))
+    assert_same(isotherm.load(path), model)
 
 
 @pytest.mark.parametrize("change", ["negative", "nan", "column", "twice"])

@@ -186,7 +186,7 @@ def test_three_dimensions() -> None:
 
 def test_names_labels_and_texts_are_kept_as_plain_values(found: MappedCorpus) -> None:
     n_rows = len(LABELS)
-    counts = Counts(corpus(), row_ids=[f"d{i}" for i in range(n_rows)])
+    counts = Counts(corpus(), row_names=[f"d{i}" for i in range(n_rows)])
     labels = [np.str_("a"), np.int64(3), float("nan"), None, 1.5, True, (1, 2)]
     labels += ["b"] * (n_rows - len(labels))
     models = {"topics": found.topics, "gtm": found.gtm}

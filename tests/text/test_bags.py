@@ -86,8 +86,8 @@ def test_vowpal_wabbit(tmp_path: Path) -> None:
     path = write(tmp_path / "x.vw", VW)
     check(path)
     found = count_words(path, keep="fields")
-    assert found.counts.row_ids is not None
-    assert found.counts.row_ids.tolist() == ["d1", "d2", "2"]
+    assert found.counts.row_names is not None
+    assert found.counts.row_names.tolist() == ["d1", "d2", "2"]
     assert found.fields == ({"label": "1"}, {"label": "-1"}, {"label": ""})
     assert found.n_empty == 1
 
@@ -122,11 +122,11 @@ def test_numpy_files_and_memory(tmp_path: Path) -> None:
     np.savez_compressed(tmp_path / "x.npz", counts=TABLE, note=np.array([1.0]))
     for source in (tmp_path / "x.npy", tmp_path / "x.npz", TABLE, sparse.csc_array(TABLE)):
         check(source, names=NAMES)
-    counts = Counts(TABLE, row_ids=["p", "q", "r"], column_names=NAMES)
+    counts = Counts(TABLE, row_names=["p", "q", "r"], column_names=NAMES)
     check(counts)
     found = count_words(counts)
-    assert found.counts.row_ids is not None
-    assert found.counts.row_ids.tolist() == ["p", "q", "r"]
+    assert found.counts.row_names is not None
+    assert found.counts.row_names.tolist() == ["p", "q", "r"]
 
 
 def test_columns_without_names_are_numbered() -> None:

@@ -214,8 +214,8 @@ def test_report_of_a_count() -> None:
     records = [("x", "one two"), ("y", "!"), ("z", "two")]
     found = count_words(records, min_df=2, keep="texts")
     assert (found.n_documents, found.n_empty, found.n_dropped_words) == (3, 1, 1)
-    assert found.counts.row_ids is not None
-    assert found.counts.row_ids.tolist() == ["x", "y", "z"]
+    assert found.counts.row_names is not None
+    assert found.counts.row_names.tolist() == ["x", "y", "z"]
     assert found.texts == ("one two", "!", "two")
     assert found.fields == ({}, {}, {})
     assert count_words(records).texts is None

@@ -106,7 +106,7 @@ def attempt(source: Any, **options: Any) -> Ingestion | None:
     if said:
         assert 20 < len(said) < 2000
         return None
-    assert found.counts.n_rows == found.n_documents == len(found.counts.row_ids)
+    assert found.counts.n_rows == found.n_documents == len(found.counts.row_names)
     assert np.isfinite(found.counts.matrix.data).all()
     assert (found.counts.matrix.data > 0).all()
     return found

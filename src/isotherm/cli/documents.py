@@ -68,7 +68,7 @@ def of_ingestion(found: Ingestion, counting: dict[str, Any]) -> Documents:
 
 def of_counts(counts: Counts) -> Documents:
     """Documents of which no more than their names is known."""
-    names = range(counts.n_rows) if counts.row_ids is None else counts.row_ids
+    names = range(counts.n_rows) if counts.row_names is None else counts.row_names
     ids = tuple(map(str, names))
     return Documents(ids, ids, ({},) * len(ids), None)
 

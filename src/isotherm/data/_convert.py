@@ -15,6 +15,9 @@ from isotherm.errors import IsothermError
 
 Floats = NDArray[np.float64]
 
+# Keywords and attributes of earlier versions -> what they are called now.
+MOVED = {"row_ids": "row_names"}
+
 _INDEX_LIMIT = np.iinfo(np.int32).max
 
 
@@ -117,6 +120,25 @@ def check_unique(names: NDArray[np.object_] | None) -> None:
                 "(for AnnData: var_names_make_unique())."
             )
         seen.add(name)
+
+
+def refuse_moved(what: str, given: Mapping[str, Any]) -> None:
+    """Nothing, or an error for a keyword that has another name now, or that never was one."""
+    for name in given:
+        if name in MOVED:
+            raise IsothermError(
+                f"{what} was given {name}=, which is called {MOVED[name]}= now, as column_names= "
+                f"is; write {MOVED[name]}="
+            )
+        raise TypeError(f"{what} got an unexpected keyword argument {name!r}")
+
+
+def no_attribute(owner: Any, name: str) -> AttributeError:
+    """The error of an attribute that is missing; it says where one went that was renamed."""
+    kind = type(owner).__name__
+    if name in MOVED:
+        return AttributeError(f"{kind} has no {name}; it is called {MOVED[name]} now")
+    return AttributeError(f"{kind!r} object has no attribute {name!r}", name=name, obj=owner)
 
 
 def triples_of(mapping: Mapping[Any, Any]) -> list[tuple[Any, Any, Any]]:

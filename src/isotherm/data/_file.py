@@ -12,7 +12,8 @@ from isotherm.io.codec import Entry, Registry
 if TYPE_CHECKING:
     from isotherm.data.counts import Counts
 
-FIELDS = ("matrix", "row_ids", "column_names")
+# Name in files -> attribute. Those in files stay as they are: a name there is part of the format.
+FIELDS = {"matrix": "matrix", "row_ids": "row_names", "column_names": "column_names"}
 
 
 def entry() -> Entry:
@@ -20,7 +21,7 @@ def entry() -> Entry:
     from isotherm.data.counts import Counts, as_counts
 
     def fields(counts: Counts) -> dict[str, Any]:
-        return {name: getattr(counts, name) for name in FIELDS}
+        return {name: getattr(counts, attribute) for name, attribute in FIELDS.items()}
 
     def build(parts: dict[str, Any]) -> Counts:
         return as_counts(*(parts[name] for name in FIELDS), allow_empty=True)

@@ -26,7 +26,9 @@ Array = NDArray[Any]
 
 FORMAT, VERSION, ABOUT = "isotherm stored counts", 1, "counts.json"
 ARRAYS = ("indptr", "indices", "values", "row_totals", "column_totals")
-NAMES = ("row_ids", "column_names")
+NAMES = ("row_names", "column_names")
+# What they are called in files, where a name is part of the format.
+FILED = {"row_names": "row_ids", "column_names": "column_names"}
 # The header of an .npy file has this length for any array with one axis: it is written last.
 HEADER = 128
 # Non-zeros that are held at a time where a source can be read in parts.
@@ -78,7 +80,7 @@ class _Growing:
         return other
 
 
-def write(folder: Path, source: Any, row_ids: Any, column_names: Any) -> None:
+def write(folder: Path, source: Any, row_names: Any, column_names: Any) -> None:
     """Write the folder; it is there as a whole or not at all."""
     if os.path.lexists(folder) or not folder.parent.is_dir():
         raise IsothermError(
@@ -89,7 +91,7 @@ def write(folder: Path, source: Any, row_ids: Any, column_names: Any) -> None:
     work = scratch.folder
     try:
         pieces, names = _opened(source)
-        names = {**names, **_given(row_ids, column_names)}
+        names = {**names, **_given(row_names, column_names)}
         _write(work, pieces, names)
         work.chmod(0o777 & ~_umask())  # until then it was the process's own
         scratch.release()
@@ -163,7 +165,7 @@ def _write(work: Path, pieces: Iterator[tuple[Piece, int]], names: dict[str, Any
     for name in NAMES:
         if names.get(name) is not None:
             text = json.dumps([_plain(one) for one in names[name]])
-            (work / f"{name}.json").write_text(text, encoding="utf-8")
+            (work / f"{FILED[name]}.json").write_text(text, encoding="utf-8")
     about = {"format": FORMAT, "version": VERSION, "shape": shape, "nnz": nnz, "total": total}
     about["integral"] = writer.whole
     (work / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
@@ -223,7 +225,7 @@ def _of_file(path: Path) -> tuple[Iterator[tuple[Piece, int]], dict[str, Any]]:
             fields = meta["content"]["fields"]
             matrix, names = fields["matrix"], {}
             for name in NAMES:
-                found = _text(file, fields[name])
+                found = _text(file, fields[FILED[name]])
                 names.update({} if found is None else {name: found.tolist()})
             parts = {name: matrix[name]["name"] for name in ("data", "indices", "indptr")}
             sums = {name: meta["arrays"][one]["sha256"] for name, one in parts.items()}

@@ -6,7 +6,7 @@ Everything that reads data ends here, and every model starts from here.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ class Counts:
         Finite numbers >= 0 of any integer, bool or float type; never changed. Entries that are
         stored twice for one cell are added, after conversion to float64 (which is exact up to
         2**53). Empty rows and columns are kept; the total must be positive.
-    row_ids : sequence of length I, optional
+    row_names : sequence of length I, optional
         Names of the rows; they may repeat.
     column_names : sequence of length J, optional
         Names of the columns, all different.
@@ -41,7 +41,7 @@ class Counts:
     matrix : scipy.sparse.csr_array, (I, J)
         Canonical CSR: sorted indices (int32), no duplicates, no stored zeros;
         float32 if that holds every count exactly, else float64. Treat it as read-only.
-    row_ids : ndarray of object, (I,), or None
+    row_names : ndarray of object, (I,), or None
     column_names : ndarray of object, (J,), or None
 
     Examples
@@ -54,12 +54,15 @@ class Counts:
     """
 
     matrix: sparse.csr_array
-    row_ids: NDArray[np.object_] | None
+    row_names: NDArray[np.object_] | None
     column_names: NDArray[np.object_] | None
 
-    def __init__(self, matrix: Any, row_ids: Any = None, column_names: Any = None) -> None:
+    def __init__(
+        self, matrix: Any, row_names: Any = None, column_names: Any = None, **moved: Any
+    ) -> None:
+        _convert.refuse_moved("Counts", moved)
         csr = _convert.csr(matrix)
-        rows = _convert.labels(row_ids, csr.shape[0], "row_ids", "row")
+        rows = _convert.labels(row_names, csr.shape[0], "row_names", "row")
         columns = _convert.labels(column_names, csr.shape[1], "column_names", "column")
         self._set(csr, rows, columns)
         _check_total(self, allow_empty=False)
@@ -67,24 +70,24 @@ class Counts:
     def _set(
         self,
         matrix: sparse.csr_array,
-        row_ids: NDArray[np.object_] | None,
+        row_names: NDArray[np.object_] | None,
         column_names: NDArray[np.object_] | None,
     ) -> None:
         _convert.check_unique(column_names)
         object.__setattr__(self, "matrix", matrix)
-        object.__setattr__(self, "row_ids", row_ids)
+        object.__setattr__(self, "row_names", row_names)
         object.__setattr__(self, "column_names", column_names)
 
     @classmethod
     def _trusted(
         cls,
         matrix: sparse.csr_array,
-        row_ids: NDArray[np.object_] | None,
+        row_names: NDArray[np.object_] | None,
         column_names: NDArray[np.object_] | None,
     ) -> Self:
         """Counts of a canonical matrix of valid counts, whose total may be 0."""
         new = cls.__new__(cls)
-        new._set(_convert.packed(matrix), row_ids, column_names)
+        new._set(_convert.packed(matrix), row_names, column_names)
         return new
 
     @classmethod
@@ -94,7 +97,7 @@ class Counts:
         Parameters
         ----------
         rows, columns : sequence of str or int
-            The two labels of each pair. Sorted, they become `row_ids` and `column_names`.
+            The two labels of each pair. Sorted, they become `row_names` and `column_names`.
         counts : sequence of numbers, optional
             How often each pair was seen; once if not given. A pair counted 0 times keeps its
             labels.
@@ -121,10 +124,10 @@ class Counts:
         _convert.check_each(
             values, lambda i: f"pair {i} (row {row_list[i]!r}, column {column_list[i]!r})"
         )
-        row_codes, row_ids = _convert.factorize(row_list, "rows")
+        row_codes, row_names = _convert.factorize(row_list, "rows")
         column_codes, names = _convert.factorize(column_list, "columns")
-        shape = (len(row_ids), len(names))
-        return cls(sparse.coo_array((values, (row_codes, column_codes)), shape), row_ids, names)
+        shape = (len(row_names), len(names))
+        return cls(sparse.coo_array((values, (row_codes, column_codes)), shape), row_names, names)
 
     @classmethod
     def from_triples(cls, triples: Iterable[Any]) -> Self:
@@ -219,6 +222,11 @@ class Counts:
         """Whether every count is a whole number."""
         return bool(np.all(self.matrix.data == np.floor(self.matrix.data)))
 
+    if not TYPE_CHECKING:  # a type checker knows by itself what is missing
+
+        def __getattr__(self, name: str) -> Any:
+            raise _convert.no_attribute(self, name)
+
     def __len__(self) -> int:
         """Number of rows."""
         return self.n_rows
@@ -239,10 +247,10 @@ class Counts:
         Counts
         """
         chosen = _positions(index, self.n_rows, "row")
-        row_ids = None if self.row_ids is None else self.row_ids[chosen]
+        row_names = None if self.row_names is None else self.row_names[chosen]
         matrix = self.matrix[chosen]
         matrix.sum_duplicates()
-        return Counts._trusted(matrix, row_ids, self.column_names)
+        return Counts._trusted(matrix, row_names, self.column_names)
 
     def take_columns(self, index: Any) -> "Counts":
         """Counts of the chosen columns in the chosen order; their total may be 0.
@@ -260,11 +268,11 @@ class Counts:
         names = None if self.column_names is None else self.column_names[chosen]
         matrix = self.matrix[:, chosen]
         matrix.sum_duplicates()
-        return Counts._trusted(matrix, self.row_ids, names)
+        return Counts._trusted(matrix, self.row_names, names)
 
     def transpose(self) -> "Counts":
         """Counts with rows and columns exchanged, and their names as well."""
-        return Counts._trusted(self.matrix.T.tocsr(), self.column_names, self.row_ids)
+        return Counts._trusted(self.matrix.T.tocsr(), self.column_names, self.row_names)
 
     def keep_columns(self, min_rows: int = 1, max_rows: int | None = None) -> "Counts":
         """Counts of the columns that occur in at least and at most so many rows.
@@ -309,7 +317,12 @@ class Counts:
 
 
 def as_counts(
-    X: Any, row_ids: Any = None, column_names: Any = None, *, allow_empty: bool = False
+    X: Any,
+    row_names: Any = None,
+    column_names: Any = None,
+    *,
+    allow_empty: bool = False,
+    **moved: Any,
 ) -> Counts:
     """Counts of whatever holds a table of counts.
 
@@ -317,9 +330,9 @@ def as_counts(
     ----------
     X : Counts, sparse matrix or array, array-like, data frame or AnnData, (I, J)
         Counts are returned as they are. The columns of a data frame give `column_names`, the
-        index of a pandas frame gives `row_ids` unless it merely numbers the rows; AnnData gives
+        index of a pandas frame gives `row_names` unless it merely numbers the rows; AnnData gives
         both.
-    row_ids, column_names : sequence, optional
+    row_names, column_names : sequence, optional
         Names that go before those found in X.
     allow_empty : bool
         Whether the total may be 0, as when new rows are folded in.
@@ -328,16 +341,17 @@ def as_counts(
     -------
     Counts
     """
+    _convert.refuse_moved("as_counts", moved)
     matrix, found_rows, found_columns = _opened(X)
-    if isinstance(X, Counts) and row_ids is None and column_names is None:
+    if isinstance(X, Counts) and row_names is None and column_names is None:
         counts = X
     else:
         csr = matrix if isinstance(X, Counts) else _convert.csr(matrix)
-        rows = found_rows if row_ids is None else row_ids
+        rows = found_rows if row_names is None else row_names
         columns = found_columns if column_names is None else column_names
         counts = Counts._trusted(
             csr,
-            _convert.labels(rows, csr.shape[0], "row_ids", "row"),
+            _convert.labels(rows, csr.shape[0], "row_names", "row"),
             _convert.labels(columns, csr.shape[1], "column_names", "column"),
         )
     _check_total(counts, allow_empty)
@@ -345,9 +359,9 @@ def as_counts(
 
 
 def _opened(X: Any) -> tuple[Any, Any, Any]:
-    """Matrix, row ids and column names found in X, each None where X has none."""
+    """Matrix, row names and column names found in X, each None where X has none."""
     if isinstance(X, Counts):
-        return X.matrix, X.row_ids, X.column_names
+        return X.matrix, X.row_names, X.column_names
     if sparse.issparse(X):
         return X, None, None
     if frames.is_frame(X):

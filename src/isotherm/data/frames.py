@@ -17,7 +17,7 @@ class Wide(NamedTuple):
     """A frame with one column per column of counts: values (I, J) and its labels."""
 
     values: NDArray[np.float64]
-    row_ids: list[Any] | None
+    row_names: list[Any] | None
     column_names: list[Any]
 
 

@@ -262,7 +262,7 @@ def _joined(counts: Counts, pieces: Sequence[_Piece]) -> Counts:
     values, columns, lengths = (np.concatenate(part) for part in zip(*pieces, strict=True))
     starts = np.concatenate(([0], np.cumsum(lengths)))
     new = sparse.csr_array((values, columns, starts), shape=counts.matrix.shape)
-    return Counts._trusted(new, counts.row_ids, counts.column_names)
+    return Counts._trusted(new, counts.row_names, counts.column_names)
 
 
 def _all_row_keys(matrix: Any) -> NDArray[np.uint64]:

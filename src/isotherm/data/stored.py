@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,10 +99,11 @@ class StoredCounts:
         folder: str | os.PathLike[str],
         source: Any,
         *,
-        row_ids: Any = None,
+        row_names: Any = None,
         column_names: Any = None,
         memory: Any = DEFAULT_MEMORY,
         scratch: Path | None = None,
+        **moved: Any,
     ) -> StoredCounts:
         """Counts in a new folder, written in one pass.
 
@@ -112,13 +113,14 @@ class StoredCounts:
             A name that is not taken yet.
         source : Counts, matrix, path of a file of counts, or iterable of counts or matrices
             Of an iterable, one block of rows is held at a time; of a file, a part.
-        row_ids, column_names : sequence, optional
+        row_names, column_names : sequence, optional
             Names; those of the source by default, if it is no iterable.
         memory, scratch
             As of the class.
         """
+        _convert.refuse_moved("StoredCounts.write", moved)
         limit = megabytes(memory)
-        _stored_file.write(Path(folder), source, row_ids, column_names)
+        _stored_file.write(Path(folder), source, row_names, column_names)
         return cls(Path(folder), limit, scratch)
 
     def with_memory(self, memory: Any) -> StoredCounts:
@@ -196,9 +198,9 @@ class StoredCounts:
         return self._array("indptr")
 
     @property
-    def row_ids(self) -> NDArray[np.object_] | None:
+    def row_names(self) -> NDArray[np.object_] | None:
         """Names of the rows, (I,), read each time that they are asked for."""
-        return self._names("row_ids", self.n_rows, "row")
+        return self._names("row_names", self.n_rows, "row")
 
     @cached_property
     def column_names(self) -> NDArray[np.object_] | None:
@@ -206,7 +208,7 @@ class StoredCounts:
         return self._names("column_names", self.n_columns, "column")
 
     def _names(self, name: str, length: int, axis: str) -> NDArray[np.object_] | None:
-        path = self.folder / f"{name}.json"
+        path = self.folder / f"{_stored_file.FILED[name]}.json"
         if not path.exists():
             return None
         return _convert.labels(json.loads(path.read_text("utf-8")), length, name, axis)
@@ -249,7 +251,7 @@ class StoredCounts:
     def load(self) -> Counts:
         """All of it, in memory."""
         found = self.rows(0, self.n_rows)
-        return Counts._trusted(found.matrix, self.row_ids, self.column_names)
+        return Counts._trusted(found.matrix, self.row_names, self.column_names)
 
     def changed(self, change: Callable[[Counts], Counts]) -> StoredCounts:
         """The same with a function applied to rows as they are read; totals stay the old ones."""
@@ -264,6 +266,11 @@ class StoredCounts:
             for which in (0, 1)
         )
         return kept, held
+
+    if not TYPE_CHECKING:  # a type checker knows by itself what is missing
+
+        def __getattr__(self, name: str) -> Any:
+            raise _convert.no_attribute(self, name)
 
     def __len__(self) -> int:
         """Number of rows."""

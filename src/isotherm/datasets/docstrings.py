@@ -109,7 +109,7 @@ def load_docstrings(
     names = tuple(doc.name for doc in docs)
     matrix = _matrix([bags[row] for row in kept], column_names)
     return Docstrings(
-        counts=Counts(matrix, row_ids=names, column_names=list(column_names)),
+        counts=Counts(matrix, row_names=names, column_names=list(column_names)),
         labels=np.array([doc.package for doc in docs]),
         sublabels=np.array([".".join(name.split(".")[:2]) for name in names]),
         names=names,

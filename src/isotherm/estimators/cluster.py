@@ -186,7 +186,7 @@ class OneSidedClustering(GrowingEstimator):
         totals = counts.row_totals
         factor = np.divide(self.row_total_, totals, out=np.zeros_like(totals), where=totals > 0)
         scaled = sparse.csr_array(sparse.diags_array(factor) @ counts.matrix)
-        return as_counts(scaled, counts.row_ids, counts.column_names, allow_empty=True)
+        return as_counts(scaled, counts.row_names, counts.column_names, allow_empty=True)
 
     def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
         super()._set_fitted(plan, fit, cooled)

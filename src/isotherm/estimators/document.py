@@ -326,7 +326,7 @@ def _part(rows: Counts, fraction: float, held: bool) -> Counts:
     """The rows that are held out, or the others; the rest of them are empty."""
     mine = _held(rows, fraction) == held
     matrix = sparse.csr_array(sparse.diags_array(mine.astype(rows.matrix.dtype)) @ rows.matrix)
-    return as_counts(matrix, rows.row_ids, rows.column_names, allow_empty=True)
+    return as_counts(matrix, rows.row_names, rows.column_names, allow_empty=True)
 
 
 def without_columns(counts: Counts, unknown: Array) -> Counts:
@@ -337,4 +337,4 @@ def without_columns(counts: Counts, unknown: Array) -> Counts:
     log.info("%g of %g held-out tokens are of columns unseen in training", lost, counts.total)
     matrix = counts.matrix.copy()
     matrix.data[unknown[matrix.indices]] = 0
-    return as_counts(matrix, counts.row_ids, counts.column_names, allow_empty=True)
+    return as_counts(matrix, counts.row_names, counts.column_names, allow_empty=True)

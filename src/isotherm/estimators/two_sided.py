@@ -189,7 +189,7 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         Only rows whose most probable cluster it is; the list of an empty cluster is empty.
         """
         check_is_fitted(self)
-        names = np.arange(len(self.row_labels_)) if self.row_ids_ is None else self.row_ids_
+        names = np.arange(len(self.row_labels_)) if self.row_names_ is None else self.row_names_
         return _members(self.row_weights_, self.row_labels_, self.row_totals_, names, n)
 
     def top_columns(self, n: int = 10) -> list[list[str]]:
@@ -232,7 +232,7 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         if reset:
             # Checked as an array, a frame has lost its index.
             labels = frames.row_labels(X)
-            self.row_ids_ = counts.row_ids if labels is None else labels
+            self.row_names_ = counts.row_names if labels is None else labels
         return counts
 
     def _cooled(

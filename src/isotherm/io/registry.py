@@ -143,6 +143,10 @@ PLAIN: dict[str, type[Any]] = {
 }
 
 
+# What a fit set in earlier versions -> what it is called now.
+RENAMED = {"row_ids_": "row_names_"}
+
+
 def estimator(kind: type[Annealed]) -> Entry:
     """Entry of an estimator: its parameters without callbacks, and what a fit has set."""
 
@@ -164,7 +168,7 @@ def _made(kind: type[Annealed], values: dict[str, Any]) -> Annealed:
     for name, value in fitted.items():
         if not (_is_fitted(name) and name.isidentifier()):
             raise ValueError(f"{name[:40]!r} is nothing that a fit sets")
-        setattr(made, name, value)
+        setattr(made, RENAMED.get(name, name), value)
     return made
 
 

@@ -244,7 +244,7 @@ def _kept(
                 f"{what} has {len(values)} entries for {n_rows} rows; give one for each row"
             )
     if names is None:
-        names = counts.row_ids
+        names = counts.row_names
     return Kept(
         tuple(f"row {row}" for row in range(n_rows)) if names is None else tuple(map(str, names)),
         None if labels is None else tuple(map(_label, labels)),

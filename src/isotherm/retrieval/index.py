@@ -159,7 +159,7 @@ class SearchIndex:
         more = queries.over_columns(counts, self._names)
         matrix = sparse.vstack([self.counts.matrix, more.matrix], format="csr")
         ids = None
-        if self.counts.row_ids is not None or more.row_ids is not None:
+        if self.counts.row_names is not None or more.row_names is not None:
             ids = [*_ids(self.counts, 0), *_ids(more, self.counts.n_rows)]
         joined = as_counts(matrix, ids, self.counts.column_names, allow_empty=True)
         theta = np.concatenate([self.theta, self._scorer.folded(more)])
@@ -266,6 +266,6 @@ class SearchIndex:
 
 def _ids(counts: Counts, first: int) -> list[str]:
     """Names of the documents, or their positions from `first` on."""
-    if counts.row_ids is None:
+    if counts.row_names is None:
         return [str(row) for row in range(first, first + counts.n_rows)]
-    return [str(name) for name in counts.row_ids]
+    return [str(name) for name in counts.row_names]

@@ -33,7 +33,7 @@ class Bag(NamedTuple):
 
     matrix: Any
     names: list[str] | None = None
-    row_ids: list[str] | None = None
+    row_names: list[str] | None = None
     fields: list[dict[str, Any]] | None = None
 
 

@@ -37,7 +37,7 @@ class Ingestion:
     Attributes
     ----------
     counts : Counts, (I, J)
-        One row for each document, in the order read, named `row_ids`; one column for each word.
+        One row for each document, in the order read, named `row_names`; one column for each word.
     problems : tuple of Problem
         What could not be read: file, line, reason. The first 1000 of `n_problems`.
     format : str
@@ -265,7 +265,7 @@ def _count_table(given: dict[str, Any], kind: str, words: Words, held: _Held) ->
         raise IsothermError(
             f"there are {len(labels)} names for {matrix.shape[1]} columns; give one for each."
         )
-    held.ids = bag.row_ids or [str(i) for i in range(matrix.shape[0])]
+    held.ids = bag.row_names or [str(i) for i in range(matrix.shape[0])]
     if held.fields is not None:
         held.fields = [{}] * len(held.ids) if bag.fields is None else list(bag.fields)
     held.texts = None
@@ -301,7 +301,7 @@ def _memory_bag(source: Any) -> bags.Bag:
     if not isinstance(source, Counts):
         return bags.Bag(source)
     names = None if source.column_names is None else [str(n) for n in source.column_names]
-    ids = None if source.row_ids is None else [str(n) for n in source.row_ids]
+    ids = None if source.row_names is None else [str(n) for n in source.row_names]
     return bags.Bag(source.matrix, names, ids)
 
 

@@ -112,7 +112,7 @@ def of_maps(
         None if names is None else words_part(model, names, rows),
         rows,
         points.texts_of("texts", given.texts, n_rows),
-        None if rows is None or rows.row_ids is None else [str(one) for one in rows.row_ids],
+        None if rows is None or rows.row_names is None else [str(one) for one in rows.row_names],
         fields,
     )
 
