@@ -1,4 +1,4 @@
-"""The four corpora that peers are compared on: counts, number of topics, labels, texts."""
+"""The corpora that peers are compared on: counts, number of topics, labels, texts."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ CORPORA = {
     "reuters": Setting("reuters", "five-counts.npz", 50, "five-labels.txt", "five.jsonl.gz"),
     # The texts of all groups are not at hand.
     "20news": Setting("20news", "counts.npz", 50, "labels.txt"),
+    # Whole papers: most of their words are repeats.
+    "nips": Setting("nips", "counts.npz", 50),
 }
 
 

@@ -4,14 +4,20 @@ Every model is fitted to the same 80 % of the documents with the same number of 
 usual settings, on one thread. Perplexity: completion of unseen documents (`_completion.py`), from
 the topics alone. NPMI and diversity: of the ten most probable words of each topic, the first by the
 training documents. Stability: mean cosine of matched topics over all pairs of seeds; for some also
-over different nine tenths of the documents, which says what a fixed start cannot. NMI: the
-largest topic of each training document, by the model's own weights, against the labels.
+over different nine tenths of the documents, which says what a fixed start cannot. Agreement: the
+largest topic of each training document, by the model's own weights, against the labels; AMI, ARI,
+homogeneity and completeness, and NMI over the larger entropy, which many more topics than labels
+keep far below 1.
+
+First of all stands what needs no topics (`_no_topics.py`): the unigram distribution, and that with
+the words of the given half, by the same protocol.
 
 Fits are kept in results/fits: a run that is interrupted goes on, and a fit is made again only if
 its settings, program or protocol have changed. Seeds come last, so that an unfinished run has some
 of every model; `--kept` makes a table of that, with new fits of ours alone. With `--slow S` a peer
 that takes more than S CPU seconds gets two seeds at most. A run of some corpora leaves the figures
-of the others in the file, with the date and commit of their own run.
+of the others in the file, with the date and commit of their own run. `--revise` fits ours alone,
+fills in agreement with labels, and adds what needs no topics; all other figures stay.
 """
 
 from __future__ import annotations
@@ -29,9 +35,19 @@ import numpy as np
 import _common as common
 import _completion as completion
 import _corpora as corpora
+import _no_topics as no_topics
 import _peers as peers
-from _page import load
-from isotherm.evaluate import coherence, diversity, nmi, stability
+from _page import load, only
+from isotherm.evaluate import (
+    ami,
+    ari,
+    coherence,
+    completeness,
+    diversity,
+    homogeneity,
+    nmi,
+    stability,
+)
 
 FITS = common.RESULTS / "fits"
 MODELS = [name for name in peers.PEERS if name != "tomotopy-hdp"]
@@ -40,6 +56,13 @@ SPLIT = 0
 FEW_SEEDS = 2
 ALIKE = 3  # fits that are compared where ways or samples differ
 N_WORDS = 10
+AGREEMENT = {
+    "AMI": ami,
+    "ARI": ari,
+    "homogeneity": homogeneity,
+    "completeness": completeness,
+    "NMI": nmi,
+}
 # Stabilities this close are the same to every eye.
 TIE = 0.005
 
@@ -115,9 +138,10 @@ class Bench:
             row |= completion.score(found.topics, found.weights, self.parts)._asdict()
         row["NPMI"] = coherence(shown, train, n_words=N_WORDS).mean
         row["diversity"] = diversity(shown, N_WORDS)
-        row["NMI"] = None
+        row |= dict.fromkeys(AGREEMENT)
         if self.labels is not None:
-            row["NMI"] = nmi(self.labels[rows], found.documents.argmax(axis=1))
+            largest = found.documents.argmax(axis=1)
+            row |= {name: of(self.labels[rows], largest) for name, of in AGREEMENT.items()}
         return row, shown
 
 
@@ -176,8 +200,8 @@ def summary(rows: Sequence[Row], measured: dict[tuple[str, str], float | None]) 
         why = [row["error"] for row in rows if (row["corpus"], row["model"]) == at]
         line: Row = {"corpus": at[0], "model": peers.PEERS[at[1]].shown, "seeds": len(own)}
         line["topics"] = float(np.mean([row["topics"] for row in own])) if own else None
-        for name in ("perplexity", "NPMI", "diversity", "NMI", "cpu s"):
-            values = [row[name] for row in own if row[name] is not None]
+        for name in ("perplexity", "NPMI", "diversity", *AGREEMENT, "cpu s"):
+            values = [row[name] for row in own if row.get(name) is not None]
             line[name] = float(np.mean(values)) if values else None
             if name == "perplexity":
                 spread = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else None
@@ -202,8 +226,8 @@ def stabilities(rows: Sequence[Row]) -> dict[tuple[str, str], float | None]:
     return found
 
 
-def judge(table: Sequence[Row]) -> list[common.Target]:
-    """Ours against the best of all peers, for every corpus."""
+def judge(table: Sequence[Row], baselines: Sequence[Row] = ()) -> list[common.Target]:
+    """Ours against what needs no topics and against the best of all peers, for every corpus."""
     targets = []
     for name in dict.fromkeys(row["corpus"] for row in table):
         own = [row for row in table if row["corpus"] == name]
@@ -211,6 +235,12 @@ def judge(table: Sequence[Row]) -> list[common.Target]:
         ours = next((row for row in own if row not in others), None)
         if ours is None:
             continue
+        for row in baselines:
+            if row["corpus"] == name and row["model"] == no_topics.REPEATS:
+                ratio = ours["perplexity"] / row["perplexity"]
+                targets.append(
+                    common.Target(f"{name}: perplexity, ours / {row['model']}", ratio, high=1.0)
+                )
         levels = {row["model"]: row["perplexity"] for row in others if row["perplexity"]}
         if levels and ours["perplexity"]:
             best = min(levels, key=levels.__getitem__)
@@ -236,28 +266,64 @@ def main() -> None:
     parser.add_argument("--slow", type=float, default=float("inf"), help="CPU s, then two seeds")
     parser.add_argument("--kept", action="store_true", help="of peers, past seed 0, kept fits")
     parser.add_argument("--jobs", type=int, default=2, help="fits at the same time")
+    parser.add_argument("--revise", action="store_true", help="agreement of ours, and no topics")
     parser.add_argument("--samples", action=argparse.BooleanOptionalAction, default=True)
     options = parser.parse_args()
     info = common.machine()
     common.print_machine(info)
     benches = [Bench(name) for name in options.corpora]
-    settings = [
-        {"model": peer.shown, "version": peers.version(name), **_flat(peer.settings)}
-        for name, peer in peers.PEERS.items()
-        if name in options.models
-    ]
+    if options.revise:
+        return revise(info, benches, options)
+    settings = all_settings(options.models, load("quality") or {})
     ways = tried(benches, options.jobs) if OURS in options.models else []
     common.print_table(ways, "What was tried to make every seed give the same topics")
+    bare = [line for bench in benches for line in baselines(bench)]
+    common.print_table(bare, "Without topics")
     rows: list[Row] = []
     for rows in rounds(benches, options.models, options):
-        write(info, rows, tried=ways, samples=[], settings=settings)
+        write(info, rows, tried=ways, samples=[], baselines=bare, settings=settings)
     if options.samples:
         samples = sampled(benches, options.models, options.jobs)
         common.print_table(samples, "Nine tenths of the documents, another tenth left out")
-        write(info, rows, tried=ways, samples=samples, settings=settings)
+        write(info, rows, tried=ways, samples=samples, baselines=bare, settings=settings)
     table = summary(rows, stabilities(rows))
     common.print_table(table, "Means over seeds")
-    common.print_targets(judge(table))
+    common.print_targets(judge(table, bare))
+
+
+def baselines(bench: Bench) -> list[Row]:
+    """What can be said of a corpus without any topic."""
+    found = no_topics.score(bench.parts)
+    return [{"corpus": bench.name, "model": name} | row for name, row in found.items()]
+
+
+def revise(info: Row, benches: Sequence[Bench], options: argparse.Namespace) -> None:
+    """Agreement of ours with labels and what needs no topics, beside all that is there already."""
+    document = load("quality")
+    if document is None:
+        raise SystemExit("there is no result to revise; run without --revise")
+    for bench in benches:
+        if bench.labels is not None:
+            _agree(bench, document)
+    named = [bench.name for bench in benches]
+    bare = [row for row in document.get("baselines", ()) if row["corpus"] not in named]
+    bare += [line for bench in benches for line in baselines(bench)]
+    bare.sort(key=lambda row: list(corpora.CORPORA).index(row["corpus"]))
+    judged = common.print_targets(judge(document["summary"], bare))
+    parts = {k: v for k, v in document.items() if k not in ("schema", "benchmark", "machine")}
+    parts |= {"baselines": bare, "targets": judged, "revised": _origin(info)}
+    common.write_results("quality", document["machine"], **parts)
+
+
+def _agree(bench: Bench, document: Any) -> None:
+    """Fill in the agreement of ours with labels, seed by seed and in the mean."""
+    own = {"corpus": bench.name, "model": OURS}
+    rows = only(document["rows"], **own)
+    for row in rows:
+        again = bench.fitted(OURS, row["seed"])
+        row |= {name: again[name] for name in AGREEMENT}
+    for line in only(document["summary"], **own | {"model": peers.PEERS[OURS].shown}):
+        line |= {name: float(np.mean([row[name] for row in rows])) for name in AGREEMENT}
 
 
 def write(info: Row, rows: Sequence[Row], settings: Sequence[Row], **parts: Any) -> None:
@@ -267,7 +333,7 @@ def write(info: Row, rows: Sequence[Row], settings: Sequence[Row], **parts: Any)
     named = list(dict.fromkeys(row["corpus"] for row in rows))
     parts["runs"] = [{"corpus": name} | _origin(info) for name in named]
     whole = together(parts, load("quality") or {}, named)
-    judged = [target.row() for target in judge(whole["summary"])]
+    judged = [target.row() for target in judge(whole["summary"], whole["baselines"])]
     common.write_results("quality", info, targets=judged, settings=settings, **whole)
 
 
@@ -287,6 +353,19 @@ def together(parts: dict[str, Any], before: Any, named: Sequence[str]) -> dict[s
 
 def _origin(info: Row) -> Row:
     return {"date": info["date"][:10], "commit": info["commit"].split()[0]}
+
+
+def all_settings(models: Sequence[str], before: Any) -> list[Row]:
+    """Versions and settings of this run, and of earlier ones for models that it leaves out."""
+    there = {row["model"]: row for row in before.get("settings", ())}
+    there |= {
+        peers.PEERS[name].shown: {"model": peers.PEERS[name].shown}
+        | {"version": peers.version(name)}
+        | _flat(peers.PEERS[name].settings)
+        for name in models
+    }
+    order = [peer.shown for peer in peers.PEERS.values()]
+    return sorted(there.values(), key=lambda row: order.index(row["model"]))
 
 
 def _flat(settings: dict[str, Any]) -> Row:

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from isotherm import Counts
+
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 COUNTS = sparse.csr_matrix(np.array([[3, 1, 0], [0, 2, 4]]))
 
@@ -40,13 +42,21 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
         monkeypatch.syspath_prepend(str(folder))
     import install
 
+    import _completion
+    import _no_topics
     import _peers
     import quality
     import run
     import time_to_quality
 
     yield SimpleNamespace(
-        peers=_peers, install=install, quality=quality, run=run, time=time_to_quality
+        peers=_peers,
+        install=install,
+        quality=quality,
+        run=run,
+        time=time_to_quality,
+        completion=_completion,
+        bare=_no_topics,
     )
     for name in set(sys.modules) - before:
         if str(BENCHMARKS) in str(getattr(sys.modules[name], "__file__", "")):
@@ -219,3 +229,39 @@ def test_other_corpora_stay_with_the_run_that_they_are_of(scripts: SimpleNamespa
     again = scripts.quality.together({"runs": [new]}, before | whole, ["cranfield"])
     assert again["runs"] == [new, older, *parts["runs"]]
     assert scripts.quality.together({"runs": [new]}, {}, ["cranfield"])["runs"] == [new]
+
+
+def test_ours_is_judged_by_what_needs_no_topics(scripts: SimpleNamespace) -> None:
+    table = scripts.quality.summary([row("isotherm", 0, 90.0)], {})
+    bare = [{"corpus": "ap", "model": "no topics: unigram", "perplexity": 99.0}]
+    bare += [{"corpus": c, "model": scripts.bare.REPEATS, "perplexity": 80.0} for c in ("ap", "b")]
+    (target,) = scripts.quality.judge(table, bare)
+    assert target.name == "ap: perplexity, ours / " + scripts.bare.REPEATS
+    assert target.value == pytest.approx(90 / 80)
+    assert not target.met
+
+
+def test_repeats_are_predicted_without_topics(scripts: SimpleNamespace) -> None:
+    rng = np.random.default_rng(0)
+    own = rng.integers(0, 200, (300, 5))  # every document has five words of its own
+    rows = np.array([rng.multinomial(60, np.bincount(w, minlength=200) / 5) for w in own])
+    given = scripts.completion.parts(Counts(rows), 0)
+    unigram, repeats = scripts.bare.score(given).values()
+    assert unigram["chosen"] == "g = 0"
+    assert unigram["perplexity"] == pytest.approx(200, rel=0.1)
+    assert repeats["perplexity"] < 6
+    # By hand: the first document's second half, at the share that was chosen.
+    halves = scripts.bare.Halves(given.test, np.full(200, 0.005))
+    first, second = (half.matrix.toarray() for half in given.test)
+    p = 0.5 * 0.005 + 0.5 * first / first.sum(axis=1, keepdims=True)
+    expected = np.exp(-(second * np.log(p)).sum() / second.sum())
+    assert halves.perplexity("g", 0.5) == pytest.approx(expected)
+    assert halves.perplexity("mu", 1e-9) != pytest.approx(expected)
+    empty = scripts.bare.Halves((Counts([[1, 0]]), Counts([[1, 1]])), 0.5 * np.ones(2))
+    assert empty.perplexity("g", 0.0) == pytest.approx(2.0)
+
+
+def test_settings_of_models_that_are_left_out_stay(scripts: SimpleNamespace) -> None:
+    before = {"settings": [{"model": "BERTopic", "version": "1", "settings": "defaults"}]}
+    found = scripts.quality.all_settings(["isotherm"], before)
+    assert [one["model"] for one in found] == ["isotherm AspectModel", "BERTopic"]

@@ -4,12 +4,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics import (
+    adjusted_mutual_info_score,
+    adjusted_rand_score,
+    completeness_score,
+    homogeneity_score,
+    normalized_mutual_info_score,
+)
 
 from isotherm.errors import IsothermError
-from isotherm.evaluate import accuracy, ari, nmi, purity
+from isotherm.evaluate import accuracy, ami, ari, completeness, homogeneity, nmi, purity
 
-MEASURES = [nmi, ari, purity, accuracy]
+MEASURES = [nmi, ami, ari, homogeneity, completeness, purity, accuracy]
 
 
 def test_nmi_facts() -> None:
@@ -68,6 +74,41 @@ def test_ari_of_the_extremes() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_ari_is_that_of_scikit_learn(seed: int) -> None:
     assert ari(*noisy(seed)) == pytest.approx(adjusted_rand_score(*noisy(seed)), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("measure", "reference"),
+    [
+        (ami, adjusted_mutual_info_score),
+        (homogeneity, homogeneity_score),
+        (completeness, completeness_score),
+    ],
+)
+@pytest.mark.parametrize("seed", range(5))
+def test_information_is_that_of_scikit_learn(measure: Any, reference: Any, seed: int) -> None:
+    labels, clusters = noisy(seed)
+    for first, second in ((labels, clusters), (clusters, labels), (labels, np.arange(60))):
+        assert measure(first, second) == pytest.approx(reference(first, second), abs=1e-10)
+
+
+def test_ami_and_homogeneity_of_the_extremes() -> None:
+    for measure in (ami, homogeneity, completeness):
+        assert measure([1, 1, 1], ["a", "a", "a"]) == measure([0, 1, 2], [5, 3, 4]) == 1.0
+        assert measure([0, 0, 1, 1, 1], [7, 7, 3, 3, 3]) == pytest.approx(1.0)
+    assert ami([0, 0, 1], [0, 0, 0]) == ami([0, 0, 0], [0, 0, 1]) == 0.0
+    assert homogeneity([0, 1, 1], [0, 0, 0]) == completeness([0, 0, 0], [0, 1, 1]) == 0.0
+    assert homogeneity([0, 0, 0], [0, 1, 1]) == completeness([0, 1, 1], [0, 0, 0]) == 1.0
+
+
+def test_pure_topics_that_are_many_are_homogeneous_but_have_a_low_nmi() -> None:
+    labels = np.repeat(np.arange(5), 200)
+    topics = 10 * labels + np.arange(1000) % 10  # ten pure topics to a label
+    assert homogeneity(labels, topics) == pytest.approx(1.0)
+    assert nmi(labels, topics) == pytest.approx(np.log(5) / np.log(50))
+    rng = np.random.default_rng(0)
+    assert (
+        abs(ami(labels, rng.integers(0, 50, 1000))) < 0.02 < nmi(labels, rng.integers(0, 50, 1000))
+    )
 
 
 @pytest.mark.parametrize("measure", MEASURES)

@@ -43,6 +43,9 @@ def test_every_figure_is_that_of_its_function(model: Any, report: EvaluationRepo
     assert report.diversity == evaluate.diversity(model, 5)
     np.testing.assert_array_equal(report.exclusivity, evaluate.exclusivity(model, 5))
     assert report.agreement == {
+        "ami": evaluate.ami(LABELS, own),
+        "homogeneity": evaluate.homogeneity(LABELS, own),
+        "completeness": evaluate.completeness(LABELS, own),
         "nmi_max": evaluate.nmi(LABELS, own),
         "nmi_mean": evaluate.nmi(LABELS, own, "mean"),
         "ari": evaluate.ari(LABELS, own),
@@ -71,17 +74,17 @@ def test_as_dict_goes_through_json(report: EvaluationReport) -> None:
 def test_text(report: EvaluationReport) -> None:
     lines = str(report).splitlines()
     assert lines[0] == "AspectModel: 3 topics, 5 top words of each"
-    figures = {line.split()[0]: line.split()[1] for line in lines[2:13]}
+    figures = {line.split()[0]: line.split()[1] for line in lines[2:16]}
     assert figures["perplexity"] == f"{report.perplexity:.1f}"
     assert figures["npmi"] == f"{report.coherence['npmi'].mean:.3f}"
     assert figures["nmi_max"] == f"{report.agreement['nmi_max']:.3f}"
     assert list(figures) == [
-        *("perplexity", "npmi", "c_v", "u_mass", "diversity", "exclusivity", "nmi_max", "nmi_mean"),
-        *("ari", "purity", "accuracy"),
+        *("perplexity", "npmi", "c_v", "u_mass", "diversity", "exclusivity", "ami", "ari"),
+        *("homogeneity", "completeness", "nmi_max", "nmi_mean", "purity", "accuracy"),
     ]
     assert "of unseen rows" in lines[2]
     assert "coherence in 40 documents" in lines[3]
-    assert lines[13].split()[:2] == ["stability", f"{report.stability.mean:.3f}"]
+    assert lines[16].split()[:2] == ["stability", f"{report.stability.mean:.3f}"]
     assert lines[-4].split() == ["topic", "npmi", "c_v", "u_mass", "excl", "words"]
     first = [f"{found.per_topic[0]:.3f}" for found in report.coherence.values()]
     first += [f"{report.exclusivity[0]:.3f}", *report.top_words[0]]

@@ -11,7 +11,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from isotherm.evaluate.agreement import accuracy, ari, nmi, purity
+    from isotherm.evaluate.agreement import (
+        accuracy,
+        ami,
+        ari,
+        completeness,
+        homogeneity,
+        nmi,
+        purity,
+    )
     from isotherm.evaluate.few_labels import Draw, accuracies, draw
     from isotherm.evaluate.matching import (
         Matching,
@@ -41,14 +49,17 @@ _HOME = {
     "Stability": "matching",
     "accuracies": "few_labels",
     "accuracy": "agreement",
+    "ami": "agreement",
     "ari": "agreement",
     "coherence": "word_coherence",
+    "completeness": "agreement",
     "completion_halves": "tokens",
     "diversity": "top_words",
     "draw": "few_labels",
     "evaluate_topics": "summary",
     "exclusivity": "top_words",
     "heldout_log_likelihood": "tokens",
+    "homogeneity": "agreement",
     "lda_document_bounds": "rows",
     "match_topics": "matching",
     "mixture_densities": "rows",
@@ -71,14 +82,17 @@ __all__ = [
     "Stability",
     "accuracies",
     "accuracy",
+    "ami",
     "ari",
     "coherence",
+    "completeness",
     "completion_halves",
     "diversity",
     "draw",
     "evaluate_topics",
     "exclusivity",
     "heldout_log_likelihood",
+    "homogeneity",
     "lda_document_bounds",
     "match_topics",
     "mixture_densities",

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
-from scipy.special import xlogy
+from scipy.special import gammaln, xlogy
 
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
@@ -33,7 +33,9 @@ def nmi(labels: Any, clusters: Any, average: str = "max") -> float:
     """Mutual information of two labellings over the larger of their entropies.
 
     sum_ij p_ij log[p_ij / (p_i p_j)] / average(H(labels), H(clusters)), p = n_ij / n. 1 where both
-    are constant, 0 where one is. It is not corrected for chance: many small clusters score high.
+    are constant, 0 where one is. It is not corrected for chance, and what it can reach depends on
+    the number of clusters: over the larger entropy, pure clusters that are many more than the
+    labels stay far below 1. Compare it at one number of clusters only, else `ami`.
 
     Parameters
     ----------
@@ -53,10 +55,7 @@ def nmi(labels: Any, clusters: Any, average: str = "max") -> float:
     table = _table(labels, clusters)
     if len(table.labels) == 1 or len(table.clusters) == 1:
         return float(len(table.labels) == len(table.clusters))
-    shares = (table.labels / table.n, table.clusters / table.n)
-    entropies = np.array([-xlogy(p, p).sum() for p in shares])
-    p = table.joint.data / table.n
-    information = entropies.sum() + xlogy(p, p).sum()
+    information, entropies = _information(table)
     return float(np.clip(information / averages[average](entropies), 0.0, 1.0))
 
 
@@ -78,6 +77,56 @@ def ari(labels: Any, clusters: Any) -> float:
     expected = first * second / max(table.n * (table.n - 1) / 2, 1.0)
     largest = (first + second) / 2
     return 1.0 if largest == expected else (both - expected) / (largest - expected)
+
+
+def ami(labels: Any, clusters: Any) -> float:
+    """Adjusted mutual information: 0 in the mean by chance, 1 if the same.
+
+    (I - E) / (mean(H(labels), H(clusters)) - E), where E is the mutual information to be expected
+    of random labellings with these margins (Vinh, Epps & Bailey 2010). 1 where both are constant or
+    both have a class for each row, 0 where one of them alone is constant. Unlike `nmi` it may be
+    compared where the number of clusters differs.
+
+    Parameters
+    ----------
+    labels, clusters : (I,)
+    """
+    table = _table(labels, clusters)
+    sizes = (len(table.labels), len(table.clusters))
+    if sizes in ((1, 1), (table.n, table.n)):
+        return 1.0
+    if 1 in sizes:
+        return 0.0
+    information, entropies = _information(table)
+    expected = _expected_information(table)
+    gap = float(np.mean(entropies)) - expected
+    return 1.0 if gap == 0 else float(min((information - expected) / gap, 1.0))
+
+
+def homogeneity(labels: Any, clusters: Any) -> float:
+    """Share of the entropy of the labels that the clusters tell, I / H(labels).
+
+    1 where every cluster has rows of one label, however many clusters there are, and where there is
+    one label alone (Rosenberg & Hirschberg 2007).
+
+    Parameters
+    ----------
+    labels, clusters : (I,)
+    """
+    return _explained(_table(labels, clusters), 0)
+
+
+def completeness(labels: Any, clusters: Any) -> float:
+    """Share of the entropy of the clusters that the labels tell, I / H(clusters).
+
+    1 where all rows of a label are in one cluster: one cluster for all rows is complete. The
+    harmonic mean with `homogeneity` is `nmi` with average="mean".
+
+    Parameters
+    ----------
+    labels, clusters : (I,)
+    """
+    return _explained(_table(labels, clusters), 1)
 
 
 def purity(labels: Any, clusters: Any) -> float:
@@ -111,6 +160,42 @@ def accuracy(labels: Any, clusters: Any) -> float:
         )
     joint = table.joint.toarray()
     return float(joint[linear_sum_assignment(joint, maximize=True)].sum() / table.n)
+
+
+def _information(table: _Table) -> tuple[float, Array]:
+    """Mutual information, and the entropies of labels and clusters, in nats."""
+    shares = (table.labels / table.n, table.clusters / table.n)
+    entropies = np.array([-xlogy(p, p).sum() for p in shares])
+    p = table.joint.data / table.n
+    return float(entropies.sum() + xlogy(p, p).sum()), entropies
+
+
+def _explained(table: _Table, side: int) -> float:
+    """Share of the entropy of the labels (0) or of the clusters (1) that the other side tells."""
+    information, entropies = _information(table)
+    whole = float(entropies[side])
+    return float(np.clip(information / whole, 0.0, 1.0)) if whole > 0 else 1.0
+
+
+def _expected_information(table: _Table) -> float:
+    """Mean mutual information of random labellings with the margins of the table.
+
+    The sum over hypergeometric distributions of Vinh et al. (2010), once for each pair of sizes
+    that differs: sizes repeat.
+    """
+    n, total = table.n, 0.0
+    firsts, how_many = np.unique(table.labels, return_counts=True)
+    seconds, how_often = np.unique(table.clusters, return_counts=True)
+    for a, n_a in zip(firsts.tolist(), how_many.tolist(), strict=True):
+        for b, n_b in zip(seconds.tolist(), how_often.tolist(), strict=True):
+            k = np.arange(max(1, a + b - n), min(a, b) + 1, dtype=np.float64)
+            log_p = _log_choose(a, k) + _log_choose(n - a, b - k) - _log_choose(n, b)
+            total += n_a * n_b * float((k / n * np.log(n * k / (a * b)) * np.exp(log_p)).sum())
+    return total
+
+
+def _log_choose(n: Any, k: Any) -> Any:
+    return gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
 
 
 def _geometric(values: Array) -> float:

@@ -14,7 +14,15 @@ from isotherm.data.counts import Counts, as_counts
 from isotherm.errors import IsothermError
 from isotherm.estimators import checks
 from isotherm.estimators.base import CountEstimator
-from isotherm.evaluate.agreement import accuracy, ari, nmi, purity
+from isotherm.evaluate.agreement import (
+    accuracy,
+    ami,
+    ari,
+    completeness,
+    homogeneity,
+    nmi,
+    purity,
+)
 from isotherm.evaluate.matching import Stability, stability
 from isotherm.evaluate.top_words import diversity, exclusivity, top_columns, topic_table
 from isotherm.evaluate.word_coherence import MEASURES, Coherence, coherence, counted
@@ -37,7 +45,8 @@ class EvaluationReport:
     diversity : float
     exclusivity : (K,)
     agreement : mapping of measure to float
-        With labels: "nmi_max", "nmi_mean", "ari", "purity", "accuracy".
+        With labels: "ami", "ari", "homogeneity", "completeness", "nmi_max", "nmi_mean", "purity",
+        "accuracy".
     stability : Stability or None
         Against other fits.
     top_words : tuple of tuples of str
@@ -244,9 +253,12 @@ def _agreement(
     own = model.predict(X) if hasattr(model, "predict") else model.transform(X).argmax(axis=1)
     given, own = given[known], np.asarray(own)[known]
     return {
+        "ami": ami(given, own),
+        "ari": ari(given, own),
+        "homogeneity": homogeneity(given, own),
+        "completeness": completeness(given, own),
         "nmi_max": nmi(given, own),
         "nmi_mean": nmi(given, own, "mean"),
-        "ari": ari(given, own),
         "purity": purity(given, own),
         "accuracy": accuracy(given, own),
     }
