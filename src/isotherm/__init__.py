@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from isotherm.estimators.pcp import PCP
     from isotherm.estimators.ttmm import TTMM
     from isotherm.estimators.two_sided import TwoSidedClustering
+    from isotherm.estimators.word_counts import WordCounts
     from isotherm.graph import Neighbors, neighbor_graph
     from isotherm.images.segment import segment
     from isotherm.images.segmentation import Segmentation
@@ -91,6 +92,7 @@ _HOME = {
     "TimeLimit": "isotherm.anneal.callbacks",
     "Tree": "isotherm.tree",
     "TwoSidedClustering": "isotherm.estimators.two_sided",
+    "WordCounts": "isotherm.estimators.word_counts",
     "as_counts": "isotherm.data.counts",
     "checkpointing": "isotherm.io.checkpoint",
     "cluster_pairs": "isotherm.pairs",
@@ -147,6 +149,7 @@ __all__ = [
     "TimeLimit",
     "Tree",
     "TwoSidedClustering",
+    "WordCounts",
     "as_counts",
     "checkpointing",
     "cluster_pairs",

@@ -15,7 +15,7 @@ from isotherm.errors import IsothermError
 
 Floats = NDArray[np.float64]
 
-# Keywords and attributes of earlier versions -> what they are called now.
+# Attributes of earlier versions -> what they are called now.
 MOVED = {"row_ids": "row_names"}
 
 _INDEX_LIMIT = np.iinfo(np.int32).max
@@ -122,15 +122,13 @@ def check_unique(names: NDArray[np.object_] | None) -> None:
         seen.add(name)
 
 
-def refuse_moved(what: str, given: Mapping[str, Any]) -> None:
-    """Nothing, or an error for a keyword that has another name now, or that never was one."""
-    for name in given:
-        if name in MOVED:
-            raise IsothermError(
-                f"{what} was given {name}=, which is called {MOVED[name]}= now, as column_names= "
-                f"is; write {MOVED[name]}="
-            )
-        raise TypeError(f"{what} got an unexpected keyword argument {name!r}")
+def refuse_row_ids(given: Any, what: str) -> None:
+    """Nothing, or an error for a keyword that has another name now."""
+    if given is not None:
+        raise IsothermError(
+            f"{what} was given row_ids=, which is called row_names= now, as column_names= is; "
+            "write row_names="
+        )
 
 
 def no_attribute(owner: Any, name: str) -> AttributeError:

@@ -35,6 +35,8 @@ class Counts:
         Names of the rows; they may repeat.
     column_names : sequence of length J, optional
         Names of the columns, all different.
+    row_ids
+        The earlier name of `row_names`, which is refused.
 
     Attributes
     ----------
@@ -58,9 +60,14 @@ class Counts:
     column_names: NDArray[np.object_] | None
 
     def __init__(
-        self, matrix: Any, row_names: Any = None, column_names: Any = None, **moved: Any
+        self,
+        matrix: Any,
+        row_names: Any = None,
+        column_names: Any = None,
+        *,
+        row_ids: Any = None,
     ) -> None:
-        _convert.refuse_moved("Counts", moved)
+        _convert.refuse_row_ids(row_ids, "Counts")
         csr = _convert.csr(matrix)
         rows = _convert.labels(row_names, csr.shape[0], "row_names", "row")
         columns = _convert.labels(column_names, csr.shape[1], "column_names", "column")
@@ -322,7 +329,7 @@ def as_counts(
     column_names: Any = None,
     *,
     allow_empty: bool = False,
-    **moved: Any,
+    row_ids: Any = None,
 ) -> Counts:
     """Counts of whatever holds a table of counts.
 
@@ -336,12 +343,14 @@ def as_counts(
         Names that go before those found in X.
     allow_empty : bool
         Whether the total may be 0, as when new rows are folded in.
+    row_ids
+        The earlier name of `row_names`, which is refused.
 
     Returns
     -------
     Counts
     """
-    _convert.refuse_moved("as_counts", moved)
+    _convert.refuse_row_ids(row_ids, "as_counts")
     matrix, found_rows, found_columns = _opened(X)
     if isinstance(X, Counts) and row_names is None and column_names is None:
         counts = X

@@ -103,7 +103,7 @@ class StoredCounts:
         column_names: Any = None,
         memory: Any = DEFAULT_MEMORY,
         scratch: Path | None = None,
-        **moved: Any,
+        row_ids: Any = None,
     ) -> StoredCounts:
         """Counts in a new folder, written in one pass.
 
@@ -117,8 +117,10 @@ class StoredCounts:
             Names; those of the source by default, if it is no iterable.
         memory, scratch
             As of the class.
+        row_ids
+            The earlier name of `row_names`, which is refused.
         """
-        _convert.refuse_moved("StoredCounts.write", moved)
+        _convert.refuse_row_ids(row_ids, "StoredCounts.write")
         limit = megabytes(memory)
         _stored_file.write(Path(folder), source, row_names, column_names)
         return cls(Path(folder), limit, scratch)

@@ -131,7 +131,9 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         total, tokens = self._heldout(X, None, SMOOTHING)
         return total / tokens if tokens else float("nan")
 
-    def top_words(self, n_words: int = 10, *, by: str = "probability") -> list[list[str]]:
+    def top_words(
+        self, n_words: int = 10, *, by: str = "probability", names: Any = None
+    ) -> list[list[str]]:
         """Most telling columns of every component.
 
         Parameters
@@ -139,6 +141,9 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         n_words : int
         by : {"probability", "lift"}
             Order by P(y|k), or by P(y|k) / p(y) damped for rare columns.
+        names : sequence (J,), optional
+            Names of the columns, where the data of the fit had none, as a matrix of
+            CountVectorizer: its `get_feature_names_out()`.
         """
         check_is_fitted(self)
         checks.integer("n_words", n_words, 1)
@@ -147,19 +152,26 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         if by == "lift":
             # An average probability in the denominator keeps one-off columns down.
             table = table / (self.unigram_ + 1.0 / len(self.unigram_))
-        names = self._column_names()
+        names = self._column_names(names)
         order = np.argsort(-table, axis=1, kind="stable")[:, :n_words]
         return [[str(names[j]) for j in row] for row in order]
 
-    def describe(self, n_words: int = 8) -> str:
-        """Readable summary of the fit: a line on the run, a line per component."""
+    def describe(self, n_words: int = 8, *, names: Any = None) -> str:
+        """Readable summary of the fit: a line on the run, a line per component.
+
+        Parameters
+        ----------
+        n_words : int
+        names : sequence (J,), optional
+            As in `top_words`.
+        """
         check_is_fitted(self)
         head = (
             f"{type(self).__name__}: {len(self.weights_)} components "
             f"({self.n_distinct_} distinct) at T = {self.temperature_:.4g}, "
             f"{self.n_iter_} sweeps, {len(self.trace_)} temperatures"
         )
-        words = self.top_words(n_words)
+        words = self.top_words(n_words, names=names)
         lines = [
             f"{k:4d}  {100 * self.weights_[k]:5.1f} %  {' '.join(words[k])}"
             for k in np.argsort(-self.weights_, kind="stable")
@@ -364,7 +376,9 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
             smoothing,
         )
 
-    def _column_names(self) -> Array:
+    def _column_names(self, given: Any = None) -> Array:
+        if given is not None:
+            return checks.column_names(given, self.n_features_in_)
         names = getattr(self, "feature_names_in_", None)
         return np.arange(self.n_features_in_) if names is None else names
 

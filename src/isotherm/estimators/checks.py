@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from isotherm.data import _convert
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
 
@@ -90,3 +91,15 @@ def row_weights(sample_weight: Any, row_totals: Array) -> Array | None:
             "sample_weight is zero for every row that has counts; some of them must count"
         )
     return weight
+
+
+def column_names(names: Any, n_columns: int) -> Array:
+    """Names of the columns (J,), as a user gave them."""
+    if isinstance(names, dict | set | frozenset):
+        raise IsothermError(
+            f"names is a {type(names).__name__}, whose order is not that of the columns; give a "
+            "sequence in their order, such as vectorizer.get_feature_names_out()"
+        )
+    found: Array | None = _convert.labels(names, n_columns, "names", "column")
+    assert found is not None
+    return found

@@ -172,7 +172,9 @@ class HierarchicalClustering(CountEstimator):
         labels: Array = self.fit(X, y, sample_weight=sample_weight).labels_
         return labels
 
-    def node_words(self, n_words: int = 10, *, by: str = "probability") -> list[list[str]]:
+    def node_words(
+        self, n_words: int = 10, *, by: str = "probability", names: Any = None
+    ) -> list[list[str]]:
         """Most telling columns of every node.
 
         Parameters
@@ -180,6 +182,8 @@ class HierarchicalClustering(CountEstimator):
         n_words : int
         by : {"probability", "lift"}
             Order by P(y|a), or by P(y|a) / p(y) damped for rare columns.
+        names : sequence (J,), optional
+            Names of the columns, as in `top_words`.
         """
         check_is_fitted(self)
         checks.integer("n_words", n_words, 1)
@@ -187,7 +191,7 @@ class HierarchicalClustering(CountEstimator):
         table = self.node_components_
         if by == "lift":
             table = table / (self.unigram_ + 1.0 / len(self.unigram_))
-        names = self._column_names()
+        names = self._column_names(names)
         order = np.argsort(-table, axis=1, kind="stable")[:, :n_words]
         return [[str(names[j]) for j in row] for row in order]
 

@@ -118,9 +118,9 @@ class ProjectionEstimator(CountEstimator):
             )
         return found
 
-    def describe(self, n_words: int = 8) -> str:
+    def describe(self, n_words: int = 8, *, names: Any = None) -> str:
         """Readable summary of the fit: the run, a line per topic, a line per cluster."""
-        text = super().describe(n_words)
+        text = super().describe(n_words, names=names)
         lines = []
         for m in np.argsort(-self.cluster_weights_, kind="stable")[:50]:
             order = np.argsort(-self.cluster_centers_[m], kind="stable")[:4]

@@ -192,17 +192,18 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         names = np.arange(len(self.row_labels_)) if self.row_names_ is None else self.row_names_
         return _members(self.row_weights_, self.row_labels_, self.row_totals_, names, n)
 
-    def top_columns(self, n: int = 10) -> list[list[str]]:
-        """Most probable columns of every cluster of columns, by n(y) Q(d|y)."""
+    def top_columns(self, n: int = 10, *, names: Any = None) -> list[list[str]]:
+        """Most probable columns of every cluster of columns, by n(y) Q(d|y); `names` (J,)."""
         check_is_fitted(self)
-        names = self._column_names()
-        return _members(self.column_weights_, self.column_labels_, self.unigram_, names, n)
+        own = self._column_names(names)
+        return _members(self.column_weights_, self.column_labels_, self.unigram_, own, n)
 
-    def describe(self, n_words: int = 8) -> str:
+    def describe(self, n_words: int = 8, *, names: Any = None) -> str:
         """Readable summary: the run, then the clusters of rows and of columns with their partner.
 
         The partner of a cluster is the cluster of the other side that it meets most often,
-        compared with chance, weighed by how often that is (the largest term of I(c,d)).
+        compared with chance, weighed by how often that is (the largest term of I(c,d)). `names`
+        (J,) are those of the columns, as in `top_words`.
         """
         check_is_fitted(self)
         checks.integer("n_words", n_words, 1)
@@ -213,7 +214,8 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         )
         share = self.joint_ * np.log(np.maximum(self.association_, 1e-300))
         rows = _lines("rows", self.joint_.sum(axis=1), self.top_rows(n_words), share)
-        columns = _lines("columns", self.joint_.sum(axis=0), self.top_columns(n_words), share.T)
+        members = self.top_columns(n_words, names=names)
+        columns = _lines("columns", self.joint_.sum(axis=0), members, share.T)
         return "\n".join([head, *rows, *columns])
 
     def _check_parameters(self) -> None:

@@ -31,7 +31,7 @@ Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
 FORMAT = "isotherm"
 VERSION = 1
-KINDS = ("counts", "fit", "map", "index", "stages", "checkpoint")
+KINDS = ("counts", "fit", "map", "index", "stages", "words", "checkpoint")
 # From each version to the next; they change `meta.json` as it was read.
 MIGRATIONS: dict[int, Migration] = {}
 

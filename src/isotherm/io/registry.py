@@ -23,6 +23,7 @@ from isotherm.estimators import (
     ttmm,
     two_sided,
     two_sided_starts,
+    word_counts,
 )
 from isotherm.estimators.annealed import Annealed
 from isotherm.graph import Neighbors
@@ -147,11 +148,13 @@ PLAIN: dict[str, type[Any]] = {
 RENAMED = {"row_ids_": "row_names_"}
 
 
-def estimator(kind: type[Annealed]) -> Entry:
+def estimator(kind: type[Any]) -> Entry:
     """Entry of an estimator: its parameters without callbacks, and what a fit has set."""
 
-    def fields(value: Annealed) -> dict[str, Any]:
-        params = value.get_params(deep=False) | {"callbacks": ()}
+    def fields(value: Any) -> dict[str, Any]:
+        params = value.get_params(deep=False)
+        if "callbacks" in params:
+            params["callbacks"] = ()
         fitted = {name: one for name, one in vars(value).items() if _is_fitted(name)}
         return {"params": params, "fitted": fitted}
 
@@ -162,7 +165,7 @@ def _is_fitted(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_")
 
 
-def _made(kind: type[Annealed], values: dict[str, Any]) -> Annealed:
+def _made(kind: type[Any], values: dict[str, Any]) -> Any:
     params, fitted = values["params"], values["fitted"]
     made = kind(**params)
     for name, value in fitted.items():
@@ -180,6 +183,7 @@ def known() -> Registry:
         registry.add(name, plain(kind))
     for one in ESTIMATORS:
         registry.add(one.__name__, estimator(one))
+    registry.add("WordCounts", estimator(word_counts.WordCounts))
     registry.add("Counts", _file.entry())
     registry.add("CorpusMap", plain(corpus.CorpusMap)._replace(build=corpus.restored))
     registry.add_enum(trace.Outcome)

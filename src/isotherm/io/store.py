@@ -11,6 +11,7 @@ from isotherm.anneal.stages import Stages
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.estimators.annealed import Annealed
+from isotherm.estimators.word_counts import WordCounts
 from isotherm.io import archive, values
 from isotherm.io.registry import known
 from isotherm.maps.corpus import CorpusMap
@@ -25,9 +26,10 @@ KINDS: tuple[tuple[type[Any], str], ...] = (
     (MappedCorpus, "fit"),
     (CorpusMap, "map"),
     (SearchIndex, "index"),
+    (WordCounts, "words"),
     (Stages, "stages"),
 )
-KEPT = ("counts", "fit", "map", "index", "stages")
+KEPT = tuple(dict.fromkeys(name for _, name in KINDS))
 
 
 def save(thing: Any, path: str | os.PathLike[str]) -> Path:
@@ -39,7 +41,7 @@ def save(thing: Any, path: str | os.PathLike[str]) -> Path:
 
     Parameters
     ----------
-    thing : Counts, estimator, MappedCorpus, CorpusMap, SearchIndex or Stages
+    thing : Counts, estimator, WordCounts, MappedCorpus, CorpusMap, SearchIndex or Stages
     path : str or path
         The name is taken as it is.
 
@@ -61,7 +63,7 @@ def save(thing: Any, path: str | os.PathLike[str]) -> Path:
             return values.write(path, name, thing, known())
     raise IsothermError(
         f"cannot save {type(thing).__module__}.{type(thing).__qualname__}; what can be saved are "
-        "Counts, estimators, what map_corpus returns, CorpusMap, SearchIndex and Stages"
+        "Counts, estimators, WordCounts, what map_corpus returns, CorpusMap, SearchIndex and Stages"
     )
 
 
@@ -77,7 +79,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    Counts, estimator, MappedCorpus, CorpusMap or SearchIndex
+    Counts, estimator, WordCounts, MappedCorpus, CorpusMap or SearchIndex
     """
     found = values.read(path, known(), *KEPT)
     if not isinstance(found, tuple(kind for kind, _ in KINDS)):
