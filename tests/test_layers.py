@@ -12,7 +12,17 @@ SRC = Path(__file__).parents[1] / "src" / "isotherm"
 # Lowest first. A module imports from its own line and the lines before it. A name stands for
 # the module and all that is inside it; the longest name that fits decides.
 LAYERS = (
-    ("errors", "files", "nested", "tree", "_tree_checks", "io.archive", "io.codec", "io.values"),
+    (
+        "errors",
+        "files",
+        "nested",
+        "tree",
+        "_markup",
+        "_tree_checks",
+        "io.archive",
+        "io.codec",
+        "io.values",
+    ),
     ("data",),
     ("kernels",),
     (

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from isotherm._markup import Description
 from isotherm.anneal.schedule import Fixed
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.data.pairs import keep_frequent, read_pairs
 from isotherm.errors import IsothermError
 from isotherm.estimators import checks
-from isotherm.estimators.two_sided import TwoSidedClustering
+from isotherm.estimators.two_sided import TwoSidedClustering, described
 
 __all__ = ["PairClusters", "cluster_pairs"]
 
@@ -79,10 +80,14 @@ class PairClusters:
             )
         return lists[cluster]
 
-    def describe(self, n_words: int = 8) -> str:
+    def describe(self, n_words: int = 8) -> Description:
         """Readable summary: the run, then a line for each cluster of either side."""
-        text = self.model.describe(n_words)
-        return text.replace("\nrows:\n", "\nleft:\n").replace("\ncolumns:\n", "\nright:\n")
+        head, *sides = self.model._summary(n_words)
+        named = [s._replace(title=t) for s, t in zip(sides, (LEFT, RIGHT), strict=True)]
+        return described(head, *named)
+
+    def _repr_html_(self) -> str:
+        return self.describe()._repr_html_()
 
     def plot(self, n_words: int = 3) -> Any:
         """Matplotlib Figure of how often the clusters meet, with their most probable members."""

@@ -1,11 +1,13 @@
 """Figures of a fit: the annealing path, and the words of the topics.
 
 Nothing here shows a window or touches pyplot: every function returns a matplotlib Figure, which
-notebooks display by themselves and `figure.savefig` writes to a file.
+notebooks display as the last line of a cell and `figure.savefig` writes to a file. (matplotlib
+tells notebooks how to show a Figure when pyplot is loaded; those from here know it themselves.)
 """
 
 from __future__ import annotations
 
+import functools
 import io
 import itertools
 import math
@@ -32,6 +34,7 @@ __all__ = ["annealing_path", "topic_words"]
 
 # Okabe and Ito's palette: told apart with every common kind of colour vision.
 BLUE, GREEN, RED, PURPLE = "#0072b2", "#009e73", "#d55e00", "#cc79a7"
+SCREEN_DPI = 100
 INK, FAINT = "#24292f", "#8c959f"
 
 # What a temperature can tell apart more of -> title of the panel, and how many times as many of
@@ -232,7 +235,17 @@ def _ticker() -> Any:
 def new_figure(size: tuple[float, float]) -> Figure:
     """An empty figure of that many inches."""
     figure: Figure = _matplotlib().figure.Figure(figsize=size, layout="constrained")
+    # Found by notebooks on the figure itself, whatever its class.
+    vars(figure)["_repr_png_"] = functools.partial(_png, figure)
     return figure
+
+
+def _png(figure: Figure) -> tuple[bytes, dict[str, int]]:
+    """The figure as a picture, and its size on the screen: half of its pixels, for sharp ones."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=2 * SCREEN_DPI, facecolor="white")
+    width, height = (round(SCREEN_DPI * inches) for inches in figure.get_size_inches())
+    return buffer.getvalue(), {"width": width, "height": height}
 
 
 def _draw_heldout(ax: Axes, path: Path, name: str) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from isotherm._markup import Part, page
 from isotherm._tree_checks import (
     at_least,
     check_parents,
@@ -297,6 +298,21 @@ class Tree:
                 text = _quoted(str(component if names is None else names[component]))
             texts[node] = text if node == 0 else f"{text}:{self._length(node):.6g}"
         return texts[0] + ";"
+
+    def _repr_html_(self) -> str:
+        """A line per node from the root on, each below its parent and further to the right."""
+        rows: list[tuple[Any, ...]] = []
+        depth: list[int] = []
+        stack = [0]
+        while stack:
+            node = stack.pop()
+            component, t = self.component(node), self.temperatures[node]
+            at = "" if math.isnan(t) else f"{t:.4g}"
+            rows.append((f"node {node}", "" if component is None else component, at))
+            depth.append(self._levels[node])
+            stack += reversed(self.children(node))
+        said = f"Tree of {self.n_nodes} nodes, {self.n_leaves} leaves"
+        return page(said, Part(("node", "component", "split at T"), rows, "", depth))
 
     def _length(self, node: int) -> float:
         above, t = self.temperatures[self.parents[node]], self.temperatures[node]

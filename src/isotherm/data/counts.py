@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from isotherm._markup import Part, page
 from isotherm.data import _convert, _file, frames
 from isotherm.errors import IsothermError
 
@@ -19,6 +20,8 @@ __all__ = ["Counts", "as_counts"]
 
 # Above this a total is shown in short form: float64 no longer tells its units apart.
 _EXACT = 2**53
+# Rows and columns that a notebook shows.
+CORNER = 8
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -313,6 +316,19 @@ class Counts:
     def load(cls, path: Any) -> "Counts":
         """Counts that `save` wrote; see `isotherm.load`."""
         return _file.load(path)
+
+    def _repr_html_(self) -> str:
+        """The most frequent columns of the first rows."""
+        rows, columns = np.arange(min(CORNER, self.n_rows)), self.column_totals.argsort()[::-1]
+        chosen = np.sort(columns[:CORNER])
+        values = self.matrix[rows][:, chosen].toarray().astype(np.float64)
+        named = range(self.n_columns) if self.column_names is None else self.column_names
+        own = range(self.n_rows) if self.row_names is None else self.row_names
+        said = ""
+        if self.shape != values.shape:
+            said = f"the {len(chosen)} most frequent columns of the first {len(rows)} rows"
+        cells = [[str(own[i]), *values[i].tolist()] for i in rows]
+        return page(repr(self), Part(["", *(str(named[j]) for j in chosen)], cells, said))
 
     def __repr__(self) -> str:
         total = self.total

@@ -16,6 +16,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isotherm import evaluate, nested
+from isotherm._markup import Description, Part
 from isotherm.anneal.callbacks import HeldoutRule
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
@@ -156,8 +157,10 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         order = np.argsort(-table, axis=1, kind="stable")[:, :n_words]
         return [[str(names[j]) for j in row] for row in order]
 
-    def describe(self, n_words: int = 8, *, names: Any = None) -> str:
+    def describe(self, n_words: int = 8, *, names: Any = None) -> Description:
         """Readable summary of the fit: a line on the run, a line per component.
+
+        A str, which a notebook shows as a table.
 
         Parameters
         ----------
@@ -172,11 +175,11 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
             f"{self.n_iter_} sweeps, {len(self.trace_)} temperatures"
         )
         words = self.top_words(n_words, names=names)
-        lines = [
-            f"{k:4d}  {100 * self.weights_[k]:5.1f} %  {' '.join(words[k])}"
-            for k in np.argsort(-self.weights_, kind="stable")
-        ]
-        return "\n".join([head, *lines])
+        order = np.argsort(-self.weights_, kind="stable").tolist()
+        rows = [(k, f"{100 * self.weights_[k]:.1f} %", " ".join(words[k])) for k in order]
+        lines = [f"{k:4d}  {share:>7}  {shown}" for k, share, shown in rows]
+        part = Part(("component", "share", "words"), rows)
+        return Description("\n".join([head, *lines]), (head, part))
 
     # What a shell may override ---------------------------------------------------------------
 

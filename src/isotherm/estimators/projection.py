@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from isotherm._markup import Description, Part
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.heldout import SMOOTHING
@@ -118,15 +119,18 @@ class ProjectionEstimator(CountEstimator):
             )
         return found
 
-    def describe(self, n_words: int = 8, *, names: Any = None) -> str:
+    def describe(self, n_words: int = 8, *, names: Any = None) -> Description:
         """Readable summary of the fit: the run, a line per topic, a line per cluster."""
         text = super().describe(n_words, names=names)
-        lines = []
+        rows = []
         for m in np.argsort(-self.cluster_weights_, kind="stable")[:50]:
             order = np.argsort(-self.cluster_centers_[m], kind="stable")[:4]
             parts = " ".join(f"{k}:{100 * self.cluster_centers_[m, k]:.0f}%" for k in order)
-            lines.append(f"{m:4d}  {100 * self.cluster_weights_[m]:5.1f} %  topics {parts}")
-        return "\n".join([text, f"clusters: {self.n_live_}", *lines])
+            rows.append((int(m), f"{100 * self.cluster_weights_[m]:.1f} %", parts))
+        head = f"clusters: {self.n_live_}"
+        lines = [f"{m:4d}  {share:>7}  topics {parts}" for m, share, parts in rows]
+        clusters = Part(("cluster", "share", "topics"), rows)
+        return Description("\n".join([text, head, *lines]), (*text.parts, head, clusters))
 
     # What a shell may override ---------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BiclusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from isotherm._markup import Description, Part
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.schedule import Schedule
@@ -198,13 +199,17 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         own = self._column_names(names)
         return _members(self.column_weights_, self.column_labels_, self.unigram_, own, n)
 
-    def describe(self, n_words: int = 8, *, names: Any = None) -> str:
+    def describe(self, n_words: int = 8, *, names: Any = None) -> Description:
         """Readable summary: the run, then the clusters of rows and of columns with their partner.
 
         The partner of a cluster is the cluster of the other side that it meets most often,
         compared with chance, weighed by how often that is (the largest term of I(c,d)). `names`
         (J,) are those of the columns, as in `top_words`.
         """
+        return described(*self._summary(n_words, names))
+
+    def _summary(self, n_words: int, names: Any = None) -> tuple[str, Part, Part]:
+        """A line on the run, and a table of the clusters of each side."""
         check_is_fitted(self)
         checks.integer("n_words", n_words, 1)
         K, L = self.association_.shape
@@ -213,10 +218,10 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
             f"T = {self.temperature_:.4g}, mutual information {self.mutual_information_:.4g} nats"
         )
         share = self.joint_ * np.log(np.maximum(self.association_, 1e-300))
-        rows = _lines("rows", self.joint_.sum(axis=1), self.top_rows(n_words), share)
+        rows = _part("rows", self.joint_.sum(axis=1), self.top_rows(n_words), share)
         members = self.top_columns(n_words, names=names)
-        columns = _lines("columns", self.joint_.sum(axis=0), members, share.T)
-        return "\n".join([head, *rows, *columns])
+        columns = _part("columns", self.joint_.sum(axis=0), members, share.T)
+        return head, rows, columns
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -282,10 +287,19 @@ def _members(
     return found
 
 
-def _lines(side: str, tokens: Array, members: list[list[str]], share: Array) -> list[str]:
-    """A line per cluster, the largest first: share of the tokens, partner, members."""
-    lines = [f"{side}:"]
-    for c in np.argsort(-tokens, kind="stable"):
-        partner = int(share[c].argmax())
-        lines.append(f"{c:4d}  {100 * tokens[c]:5.1f} %  -> {partner:<3d}  {' '.join(members[c])}")
-    return lines
+def described(head: str, *sides: Part) -> Description:
+    """A line on the run, and for each side its title and a line per cluster."""
+    lines = [head]
+    for side in sides:
+        lines.append(f"{side.title}:")
+        lines += [f"{c:4d}  {share:>7}  -> {p:<3d}  {shown}" for c, share, p, shown in side.rows]
+    return Description("\n".join(lines), (head, *sides))
+
+
+def _part(side: str, tokens: Array, members: list[list[str]], share: Array) -> Part:
+    """A row per cluster, the largest first: share of the tokens, partner, members."""
+    rows = [
+        (c, f"{100 * tokens[c]:.1f} %", int(share[c].argmax()), " ".join(members[c]))
+        for c in np.argsort(-tokens, kind="stable").tolist()
+    ]
+    return Part(("cluster", "share", "partner", "members"), rows, side)

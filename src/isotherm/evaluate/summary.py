@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from isotherm._markup import Part, page
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
 from isotherm.errors import IsothermError
@@ -89,6 +90,19 @@ class EvaluationReport:
             "top_words": [list(words) for words in self.top_words],
             "skipped": dict(self.skipped),
         }
+
+    def _repr_html_(self) -> str:
+        measures = [*self._lines(), *((name, "–", why) for name, why in self.skipped.items())]
+        own = [found.per_topic for found in self.coherence.values()]
+        rows = [
+            (k, *(f"{c[k]:.3f}" for c in (*own, self.exclusivity)), " ".join(words))
+            for k, words in enumerate(self.top_words)
+        ]
+        return page(
+            f"{self.model}: {self.n_topics} topics, {self.n_words} top words of each",
+            Part(("measure", "value", "what it is"), measures),
+            Part(("topic", *self.coherence, "excl", "words"), rows),
+        )
 
     def __str__(self) -> str:
         """The report as text: a line per measure, then a line per topic."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from isotherm._markup import Part, page
 from isotherm.anneal.multiscale import Level
 from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
@@ -102,6 +103,12 @@ class Segmentation:
         for ax in (left, right):
             ax.set_axis_off()
         return figure
+
+    def _repr_html_(self) -> str:
+        areas = self.areas
+        shares = 100 * areas / areas.sum()
+        rows = [(k, n, f"{s:.1f} %") for k, (n, s) in enumerate(zip(areas, shares, strict=True))]
+        return page(repr(self), Part(("segment", "pixels", "share"), rows))
 
     def __repr__(self) -> str:
         height, width = self.image.shape

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from isotherm._markup import Part, page
 from isotherm.anneal.trace import Record
 from isotherm.data.base import Array
 
@@ -127,6 +128,13 @@ class CorpusMap:
         from isotherm.viewer.explorer import Explorer
 
         return Explorer.of(self, title=title).save_html(path)
+
+    def _repr_html_(self) -> str:
+        order = np.argsort(-self.topic_sizes, kind="stable").tolist()
+        rows = [
+            (k, f"{100 * self.topic_sizes[k]:.1f} %", " ".join(self.top_words[k])) for k in order
+        ]
+        return page(repr(self), Part(("topic", "share", "words"), rows))
 
     def __repr__(self) -> str:
         n_rows, n_topics = self.topic_weights.shape

@@ -44,6 +44,12 @@ class MappedCorpus(NamedTuple):
     topics: CountEstimator
     gtm: GTM
 
+    def __repr__(self) -> str:
+        return f"MappedCorpus({self.map!r}, {self.topics!r}, {self.gtm!r})"
+
+    def _repr_html_(self) -> str:
+        return self.map._repr_html_()
+
     def place(self, counts: Any) -> Array:
         """Places of documents in the map, (I, L), each by itself; NaN where nothing is known.
 

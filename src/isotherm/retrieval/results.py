@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+from isotherm._markup import Part, page
 
 __all__ = ["Hit", "Results", "TopicShare", "WordShare"]
 
@@ -58,6 +60,9 @@ class Hit(NamedTuple):
     through_feedback: float
     topics: tuple[TopicShare, ...]
 
+    def _repr_html_(self) -> str:
+        return page(_part([self]))
+
 
 @dataclass(frozen=True)
 class Results:
@@ -102,17 +107,39 @@ class Results:
         """Scores, best first."""
         return [hit.score for hit in self.hits]
 
-    def __str__(self) -> str:
+    def _head(self) -> list[str]:
         lines = [f"query: {' '.join(self.words) or '(no known word)'}"]
-        if self.unknown:
-            lines.append(f"unknown words: {' '.join(self.unknown)}")
+        return lines + ([f"unknown words: {' '.join(self.unknown)}"] if self.unknown else [])
+
+    def _repr_html_(self) -> str:
+        return page(*self._head(), *([_part(self.hits)] if self.hits else ["nothing was found"]))
+
+    def __str__(self) -> str:
+        lines = self._head()
         for rank, hit in enumerate(self.hits, 1):
-            words = ", ".join(f"{one.word} {one.amount:.3f}" for one in hit.words)
-            parts = [words, f"through topics {hit.through_topics:.3f}"]
-            if hit.through_feedback:
-                parts.append(f"through feedback {hit.through_feedback:.3f}")
-            lines.append(
-                f"{rank:3d}. {hit.name}  {hit.score:.3f}  ({'; '.join(filter(None, parts))})"
-            )
+            lines.append(f"{rank:3d}. {hit.name}  {hit.score:.3f}  ({_why(hit)})")
             lines.extend(f"       {one.amount:.2f}  {' '.join(one.words)}" for one in hit.topics)
         return "\n".join(lines)
+
+
+def _why(hit: Hit) -> str:
+    """Words and whatever else brought up a hit, with what each adds to its score."""
+    words = ", ".join(f"{one.word} {one.amount:.3f}" for one in hit.words)
+    parts = [words, f"through topics {hit.through_topics:.3f}"]
+    if hit.through_feedback:
+        parts.append(f"through feedback {hit.through_feedback:.3f}")
+    return "; ".join(filter(None, parts))
+
+
+def _topics(hit: Hit) -> str:
+    """The topics of a hit, with how much each is shared."""
+    return "; ".join(f"{one.amount:.2f} {' '.join(one.words)}" for one in hit.topics)
+
+
+def _part(hits: Sequence[Hit]) -> Part:
+    """A row for each hit, best first."""
+    rows = [
+        (rank, hit.name, f"{hit.score:.3f}", _why(hit), _topics(hit))
+        for rank, hit in enumerate(hits, 1)
+    ]
+    return Part(("rank", "document", "score", "because of", "topics"), rows)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from isotherm._markup import Part, page
 from isotherm.data import _convert
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
@@ -82,6 +83,12 @@ class Ingestion:
     n_skipped: int = 0
     notes: tuple[str, ...] = ()
     report: str = ""
+
+    def _repr_html_(self) -> str:
+        rows = [(one.file, one.line, one.reason) for one in self.problems]
+        said = f"problems, {self.n_problems} in all"
+        shown = [Part(("file", "line", "reason"), rows, said)] if rows else []
+        return page(repr(self), *shown) + self.counts._repr_html_()
 
     def __repr__(self) -> str:
         return (
