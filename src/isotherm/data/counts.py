@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from isotherm._markup import Part, page
-from isotherm.data import _convert, _file, frames
+from isotherm.data import _convert, _file, foreign, frames
 from isotherm.errors import IsothermError
 
 __all__ = ["Counts", "as_counts"]
@@ -71,6 +71,11 @@ class Counts:
         row_ids: Any = None,
     ) -> None:
         _convert.refuse_row_ids(row_ids, "Counts")
+        if foreign.is_annotated(matrix):
+            raise IsothermError(
+                "matrix is an AnnData object; give as_counts(adata), which takes its names too"
+            )
+        foreign.check_table(matrix)
         csr = _convert.csr(matrix)
         rows = _convert.labels(row_names, csr.shape[0], "row_names", "row")
         columns = _convert.labels(column_names, csr.shape[1], "column_names", "column")
@@ -391,8 +396,9 @@ def _opened(X: Any) -> tuple[Any, Any, Any]:
         return X, None, None
     if frames.is_frame(X):
         return frames.read_wide(X)
-    if all(hasattr(X, name) for name in ("X", "obs_names", "var_names")):
-        return X.X, X.obs_names, X.var_names
+    if foreign.is_annotated(X):
+        return foreign.annotated(X)
+    foreign.check_table(X)
     return X, None, None
 
 

@@ -24,6 +24,7 @@ from isotherm.anneal.heldout import SMOOTHING, Heldout, HeldoutTokens, smoothed_
 from isotherm.anneal.schedule import Fixed, Schedule
 from isotherm.anneal.start import Start, state_of
 from isotherm.anneal.trace import Fit, Outcome, Record
+from isotherm.data import foreign
 from isotherm.data.base import Array, Data, Expected
 from isotherm.data.counts import Counts, as_counts
 from isotherm.data.placing import changed, hold_out, place
@@ -261,6 +262,12 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
             self._check_streams(X)
             self._check_names(X, reset)
             return X  # type: ignore[return-value]  # what is asked of it, it has
+        if foreign.is_annotated(X):
+            foreign.check_raw(X)
+            counts = as_counts(X, allow_empty=not reset)
+            self._check_names(counts, reset)
+            return counts
+        foreign.check_table(X)
         checked = validate_data(
             self,
             X,

@@ -18,6 +18,7 @@ from isotherm.anneal.critical import first_critical
 from isotherm.anneal.schedule import Exponential, Fixed, Schedule, lowest
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit, Outcome, Record
+from isotherm.data import foreign
 from isotherm.data.base import Array
 from isotherm.data.local import Local
 from isotherm.data.split import as_generator
@@ -364,6 +365,12 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
 
     def _vectors(self, X: Any, *, reset: bool) -> Array:
         """Validated rows (I, D), float64; missing values are NaN."""
+        if foreign.is_annotated(X):
+            raise IsothermError(
+                "X is an AnnData object, and a GTM maps vectors; pass adata.X, or an array of "
+                "adata.obsm such as adata.obsm['X_pca']"
+            )
+        foreign.check_table(X)
         least = 2 if reset else 1
         settings: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
         reader = partial(validate_data, self, reset=reset, ensure_min_samples=least, **settings)
