@@ -243,13 +243,13 @@ class Target(NamedTuple):
     """A measured figure and the range it should lie in."""
 
     name: str
-    value: float
+    value: float | None  # None: not measured yet
     low: float = -float("inf")
     high: float = float("inf")
 
     @property
     def met(self) -> bool:
-        return self.low <= self.value <= self.high
+        return self.value is not None and self.low <= self.value <= self.high
 
     @property
     def wanted(self) -> str:
@@ -259,8 +259,11 @@ class Target(NamedTuple):
 
     def row(self) -> dict[str, Any]:
         """Row of the table of targets."""
-        met = mark(self.met)
+        met = OPEN if self.value is None else mark(self.met)
         return {"target": self.name, "wanted": self.wanted, "measured": self.value, "met": met}
+
+
+OPEN = "not measured"
 
 
 def mark(met: bool) -> str:

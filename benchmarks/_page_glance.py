@@ -7,13 +7,14 @@ from pathlib import Path
 from _page import Row, cell, load, markdown, mean
 
 OURS = "isotherm AspectModel"
+SEEN = ("perplexity", "stability", "cpu s")
 SAYS = (
     "**At a glance**, means over seeds: perplexity of unseen documents over ours (above one: ours "
     "predicts better), cosine of matched topics over seeds (one: every seed gives the same; what "
     "other documents would give is in [Quality at equal K](#quality-at-equal-k)), and CPU seconds "
     "of ours over those of the peer until ours predicts as well as the peer does at its end, the "
     "worst over corpora and threads; ≤ stands where a peer was not raced: whole fits, of which "
-    "ours predict better."
+    "ours predict better. First, what needs no topics."
 )
 
 
@@ -22,7 +23,8 @@ def glance(folder: Path) -> list[str]:
     quality, races = load("quality", folder), load("time_to_quality", folder)
     if not quality or not quality.get("summary"):
         return []
-    summary = quality["summary"]
+    bare = [dict.fromkeys(SEEN) | row for row in quality.get("baselines", ())]
+    summary = [*bare, *quality["summary"]]
     raced = races.get("summary", []) if races else []
     corpora = list(dict.fromkeys(row["corpus"] for row in summary))
     level = {row["corpus"]: row for row in summary if row["model"] == OURS}
@@ -57,7 +59,7 @@ def _bound(own: list[Row], level: dict[str, Row]) -> str | None:
     pairs = [
         (level[row["corpus"]], row)
         for row in own
-        if row["model"] != OURS and row["perplexity"] and row["corpus"] in level
+        if row["model"] != OURS and row["perplexity"] and row["cpu s"] and row["corpus"] in level
     ]
     if not pairs or any(ours["perplexity"] > theirs["perplexity"] for ours, theirs in pairs):
         return None

@@ -28,6 +28,7 @@ from _page import (
     missed,
     origin,
     targets,
+    unmeasured,
 )
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -73,10 +74,16 @@ def headline(folder: Path) -> list[str]:
     absent = [f"`{name}`" for name in HEADLINE if found[name] is None]
     total = sum(len(targets(found[name])) for name in HEADLINE)
     number = sum(map(len, broken.values()))
-    first = f"Of {total} targets of the questions asked first, {total - number} are met."
+    yet = {name: unmeasured(found[name]) for name in HEADLINE if unmeasured(found[name])}
+    still = sum(map(len, yet.values()))
+    first = f"Of {total} targets of the questions asked first, {total - number - still} are met"
+    first += f", {number} missed and {still} not measured yet." if still else "."
     if broken:
         where = "; ".join(_not_reached(name, rows) for name, rows in broken.items())
         first += f" isotherm does **not** reach {where}. The next table has them all."
+    for name, rows in yet.items():
+        what = "; ".join(row["target"] for row in rows)
+        first += f" **Not measured yet**, *{name}*: {what}."
     if absent:
         first += f" **Not measured yet:** {', '.join(absent)}."
     told_by = ((name, found[name]) for name in HEADLINE)
@@ -155,7 +162,8 @@ def part_blocks(part: Part, folder: Path) -> list[str]:
             blocks += [f"*{table.title}*"] if table.title else []
             blocks.append(markdown(table.rows))
     fails = missed(document)
-    met = len(targets(document)) - len(fails)
+    yet = unmeasured(document)
+    met = len(targets(document)) - len(fails) - len(yet)
     if fails:
         rows = [
             {"missed": row["target"], "wanted": row["wanted"], "measured": row["measured"]}
@@ -163,7 +171,10 @@ def part_blocks(part: Part, folder: Path) -> list[str]:
         ]
         blocks += [f"*Targets: {met} met, {len(fails)} missed:*", markdown(rows)]
     elif met:
-        blocks.append(f"*Targets: all {met} met.*")
+        blocks.append(f"*Targets: all {met} met.*" if not yet else f"*Targets: {met} met.*")
+    if yet:
+        names = "; ".join(row["target"] for row in yet)
+        blocks.append(f"*Targets that are not measured yet: {names}.*")
     blocks.append(f"`{part.ran(document)}` — {origin(document)}")
     return blocks
 

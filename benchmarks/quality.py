@@ -334,7 +334,9 @@ def write(info: Row, rows: Sequence[Row], settings: Sequence[Row], **parts: Any)
     parts["runs"] = [{"corpus": name} | _origin(info) for name in named]
     whole = together(parts, load("quality") or {}, named)
     judged = [target.row() for target in judge(whole["summary"], whole["baselines"])]
-    common.write_results("quality", info, targets=judged, settings=settings, **whole)
+    before = load("quality") or {}
+    kept = {"revised": before["revised"]} if "revised" in before else {}
+    common.write_results("quality", info, targets=judged, settings=settings, **whole, **kept)
 
 
 def together(parts: dict[str, Any], before: Any, named: Sequence[str]) -> dict[str, Any]:

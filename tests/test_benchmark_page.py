@@ -108,6 +108,39 @@ def test_a_target_that_is_met_is_no_miss(page: ModuleType, tmp_path: Path) -> No
     assert "*Targets: all 1 met.*" in blocks
 
 
+def test_what_is_not_measured_yet_is_no_target_that_is_met(
+    page: ModuleType, tmp_path: Path
+) -> None:
+    yet = {"target": "AMI", "wanted": ">= 0", "measured": None, "met": "not measured"}
+    rows = [target("x", 9.0, "pass"), target("z", 1.0, "FAIL"), yet]
+    write(tmp_path, "kernels", rows=[{"threads": 1}], memory=[], targets=rows)
+    text = page.render(tmp_path)
+    first = text.split("\n\n")[1]
+    assert first.startswith("Of 3 targets of the questions asked first, 1 are met, 1 missed and 1 ")
+    assert "**Not measured yet**, *kernels*: AMI." in first
+    assert "*Targets: 1 met, 1 missed:*" in text
+    assert "*Targets that are not measured yet: AMI.*" in text
+
+
+def test_what_needs_no_topics_stands_first(page: ModuleType, tmp_path: Path) -> None:
+    keys = ("corpus", "model", "perplexity", "stability", "cpu s", "AMI", "NMI")
+    rows = [("ap", "isotherm AspectModel", 200.0, 0.5, 1.0, 0.5, 0.4)]
+    rows += [("ap", "P", 300.0, 0.25, 4.0, None, 0.3)]
+    summary = [dict(zip(keys, row, strict=True)) for row in rows]
+    bare = [{"corpus": "ap", "model": "no topics", "perplexity": 100.0, "chosen": "g = 0.3"}]
+    write(tmp_path, "quality", summary=summary, baselines=bare, settings=[], tried=[], samples=[])
+    text = page.render(tmp_path)
+    glance = text[text.index("**At a glance**") :].split("\n\n")[1].splitlines()
+    assert glance[2:4] == ["| no topics | 0.5 | – | – |", "| isotherm AspectModel | 1 | 0.5 | – |"]
+    table = text[text.index("*ap, means over seeds*") :].split("\n\n")[1].splitlines()
+    assert [line.split(" | ")[0] for line in table[2:]] == [
+        *("| no topics", "| isotherm AspectModel", "| P"),
+    ]
+    assert "NMI" not in table[0]
+    assert "| ap | isotherm AspectModel | 0.5 | 0.4 |" in text
+    assert "| ap | P | – | 0.3 |" in text
+
+
 def test_a_miss_elsewhere_is_counted(page: ModuleType, tmp_path: Path) -> None:
     write(tmp_path, "ingestion", rows=[], targets=[target("x", 1.0, "FAIL")] * 2)
     text = page.render(tmp_path)

@@ -81,7 +81,7 @@ def test_topics_that_hold_most_of_the_tokens(numbers: ModuleType) -> None:
 
 def row(method: str, K: int | None, groups: int = 10, **more: Any) -> dict[str, Any]:
     told = {"data": "mixed topics", "groups": groups, "seed": 0, "method": method, "K": K}
-    return told | {"NMI": 0.5, "perplexity": 100.0, "CPU seconds": 2.0} | more
+    return told | {"NMI": 0.5, "AMI": 0.5, "perplexity": 100.0, "CPU seconds": 2.0} | more
 
 
 def test_planted_numbers_count_as_right_within_a_tenth(numbers: ModuleType) -> None:
@@ -95,8 +95,8 @@ def test_planted_numbers_count_as_right_within_a_tenth(numbers: ModuleType) -> N
 
 
 def test_ours_is_judged_by_the_best_of_the_others(numbers: ModuleType) -> None:
-    ours = row("isotherm X", 9, data="text", perplexity=110.0, NMI=0.6)
-    text = [ours, row("a", 9, data="text"), row("b", 9, data="text", NMI=0.7), row("c", None)]
+    ours = row("isotherm X", 9, data="text", perplexity=110.0, AMI=0.6)
+    text = [ours, row("a", 9, data="text"), row("b", 9, data="text", AMI=0.7), row("c", None)]
     judged = numbers.judge([], text)
     assert [target.value for target in judged] == pytest.approx([1.1, -0.1, 1.0])
     assert [target.met for target in judged] == [False, False, True]
@@ -105,9 +105,31 @@ def test_ours_is_judged_by_the_best_of_the_others(numbers: ModuleType) -> None:
 def test_what_is_told_the_number_is_judged_by_what_is_told_it_too(numbers: ModuleType) -> None:
     rows = [("isotherm X", 0.2), (f"isotherm X{numbers.CUT}", 0.6), ("a", 0.3)]
     rows += [(f"a{numbers.TOLD}", 0.9), (f"b{numbers.TOLD}", 0.5)]
-    text = [row(name, 9, data="text", NMI=value) for name, value in rows]
+    text = [row(name, 9, data="text", NMI=value, AMI=value) for name, value in rows]
     *_, unaware, _, aware = numbers.judge([], text)
     assert (unaware.value, aware.value) == pytest.approx((-0.1, -0.3))
+
+
+def test_what_is_not_measured_yet_is_neither_met_nor_missed(numbers: ModuleType) -> None:
+    text = [row("isotherm X", 200, data="text", AMI=0.6), row("a", 9, data="text", AMI=None)]
+    _, gain, _ = numbers.judge([], text)
+    assert gain.name == "text: AMI, ours - best other"
+    assert gain.row()["met"] == "not measured"
+    assert gain.row()["measured"] is None
+    assert numbers.mean_of(text, "AMI") is None
+    assert numbers.mean_of(text[:1], "AMI") == 0.6
+
+
+def test_measures_are_filled_in_for_the_same_fit_alone(numbers: ModuleType) -> None:
+    text = [row("isotherm X", 3, data="text", NMI=0.5), row("isotherm Y", 3, data="text")]
+    one = numbers.Found("isotherm X", None, np.ones(3), np.eye(3), 1.0)
+    numbers.fill_in(text, "text", 0, one, {"NMI": 0.501, "AMI": 0.75})
+    assert (text[0]["AMI"], text[1]["AMI"]) == (0.75, 0.5)
+    numbers.fill_in(text, "text", 0, one, {"NMI": 0.6, "AMI": 0.9})
+    other = one._replace(weights=np.ones(4))
+    numbers.fill_in(text, "text", 0, other, {"NMI": 0.5, "AMI": 0.9})
+    assert text[0]["AMI"] == 0.75
+    assert numbers.agreement([0, 1, 2], one)["AMI"] == 1.0
 
 
 def test_planted_documents_have_their_groups(numbers: ModuleType) -> None:
