@@ -104,7 +104,7 @@ def origin(document: Document) -> str:
 
 
 def cell(value: Any) -> str:
-    """A figure as it stands in a table: three digits, thousands apart."""
+    """A figure as it stands in a table: three digits (four next to one), thousands apart."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
     if isinstance(value, float) and math.isinf(value):
@@ -116,7 +116,10 @@ def cell(value: Any) -> str:
     if isinstance(value, float):
         if value and (abs(value) < 1e-4 or abs(value) >= 1e9):
             return f"{value:.1e}"
-        return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
+        if abs(value) >= 999.5:
+            return f"{value:,.0f}"
+        # Ratios next to one are told from it: that is where a target is met or missed.
+        return f"{value:.4g}" if 0.995 <= value < 1.005 else f"{value:.3g}"
     return str(value).replace("|", "\\|")
 
 

@@ -223,16 +223,17 @@ SECTIONS = (
         (
             Part(
                 "clustering_projection",
-                "Clusters over shared topics next to the usual ways, against labels; and "
-                "perplexity of documents that no model saw.",
+                "Clusters over shared topics next to the usual ways, all with as many clusters as "
+                "labels, so that NMI (over the larger entropy) compares; and perplexity of "
+                "documents that no model saw.",
                 clustering_projection,
                 title="Clusters over shared topics",
             ),
             Part(
                 "biclusters",
                 "Clusters of postings and words at once, next to scikit-learn's "
-                "SpectralCoclustering; NMI is against labels, I(c,d) what the two clusterings tell "
-                "of each other.",
+                "SpectralCoclustering, all with as many clusters as labels; NMI (over the mean "
+                "entropy) is against labels, I(c,d) what the two clusterings tell of each other.",
                 biclusters,
             ),
             Part(

@@ -17,7 +17,8 @@ def quality(document: Document) -> Iterator[Table]:
         when = f"; {ran[0]['date']}, commit `{ran[0]['commit']}`" if ran else ""
         first = [{**row, "note": row["chosen"]} for row in only(bare, corpus=name)]
         shown = pick([*first, *own], *keys, "cpu s", "note")
-        yield Table(f"{name}, means over seeds{when}", shown)
+        alone = "" if len(own) > 1 else "; peers are not measured yet"
+        yield Table(f"{name}, means over seeds{when}{alone}", shown)
     measures = ("AMI", "ARI", "homogeneity", "completeness", "NMI")
     agreed = [
         row

@@ -39,7 +39,7 @@ def test_demonstration_prints_topics_and_writes_a_page(
     assert "How many topics?" in said.out
     assert "about the most allowed" in said.out
     assert "First critical temperature" in said.out
-    assert "(NMI)" in said.out
+    assert "(AMI)" in said.out
     assert (tmp_path / "out" / "index.html").as_uri() in said.out
     assert "annealing  T" in said.err
     assert list(parts) == ["points", "documents", "words", "texts", "index"]

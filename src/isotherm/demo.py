@@ -17,7 +17,7 @@ from isotherm import AspectModel, Explorer, load_docstrings, map_corpus
 from isotherm.anneal.grow import Growth
 from isotherm.cli.runs import is_archive
 from isotherm.datasets.docstrings import Docstrings
-from isotherm.evaluate import nmi
+from isotherm.evaluate import ami
 from isotherm.files import is_own_page
 from isotherm.maps.workflow import MappedCorpus
 from isotherm.report import Shares, label_shares
@@ -78,8 +78,8 @@ def demonstrate(
     _say(topic_table(model, shares) + "\n")
     topics = model.row_weights_.argmax(axis=1)
     for name, labels in (("packages", corpus.labels), ("parts of packages", corpus.sublabels)):
-        agreement = nmi(labels, topics, average="mean")
-        _say(f"Agreement of topics with {len(set(labels))} {name} (NMI): {agreement:.3f}")
+        agreement = ami(labels, topics)
+        _say(f"Agreement of topics with {len(set(labels))} {name} (AMI): {agreement:.3f}")
     begin = time.perf_counter()
     maps = [_mapped(corpus, model, n_dimensions) for n_dimensions in (3, 2)]
     _say(f"Drew two maps of the documents in {time.perf_counter() - begin:.1f} s")
