@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
@@ -93,6 +94,9 @@ def test_frames_come_out_where_they_are_asked_for() -> None:
     assert list(frame.columns) == list(words.get_feature_names_out())
     assert list(frame.index) == ["a", "b"]
     assert frame.loc["b", "fish"] == 1
+    assert type(clone(words).fit(TEXTS).transform(TEXTS)) is pd.DataFrame
+    with config_context(transform_output="pandas"):
+        assert type(WordCounts().fit_transform(TEXTS)) is pd.DataFrame
     # Frames carry names, whoever made them.
     model = AspectModel(2, random_state=0).fit(words.transform(TEXTS))
     assert set(model.top_words(1)[0]) <= set(frame.columns)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from isotherm.data.base import Array
@@ -155,7 +155,8 @@ ngrams, stemmer, vocabulary, text_column, id_column, n_jobs
 
     def _given_out(self, counts: Counts) -> Any:
         """Counts, or the array that scikit-learn makes a frame of."""
-        asked = _get_output_config("transform", self)["dense"]
+        chosen = getattr(self, "_sklearn_output_config", {})  # what `set_output` leaves here
+        asked = chosen.get("transform", get_config()["transform_output"])
         return counts if asked == "default" else counts.matrix.toarray()
 
     def __sklearn_tags__(self) -> Any:
