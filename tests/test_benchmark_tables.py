@@ -111,7 +111,15 @@ def test_what_is_told_the_number_is_judged_by_what_is_told_it_too(numbers: Modul
 
 
 def test_what_is_not_measured_yet_is_neither_met_nor_missed(numbers: ModuleType) -> None:
-    text = [row("isotherm X", 200, data="text", AMI=0.6), row("a", 9, data="text", AMI=None)]
+    behind = {"AMI": None, "NMI": 0.9, "groups": 5}
+    text = [row("isotherm X", 200, data="text", AMI=0.6), row("a", 9, data="text", **behind)]
+    _, gain, _ = numbers.judge([], text)
+    # Already behind what the other has at least.
+    assert gain.name == "text: AMI, ours - best other, at most"
+    assert gain.value == pytest.approx(0.6 - (0.9 - numbers.CHANCE))
+    text[1] |= {"K": 900}  # so many topics share much with labels by chance
+    assert numbers.judge([], text)[1].value is None
+    text[1] |= {"K": 9, "NMI": 0.5}
     _, gain, _ = numbers.judge([], text)
     assert gain.name == "text: AMI, ours - best other"
     assert gain.row()["met"] == "not measured"
