@@ -74,6 +74,7 @@ def values(counts: Counts, model: AspectModel) -> dict[str, Any]:
         "counts": counts,
         "describe": model.describe(),
         "tree": model.tree_,
+        "trace": model.trace_,
         "results": found,
         "hit": found[0],
         "report": evaluate_topics(model, counts, labels=[0, 1] * 20, n_words=3),
@@ -134,6 +135,21 @@ def test_a_tree_shows_every_node_below_its_parent() -> None:
     assert tree._repr_html_().count("padding-left:3.5em") == 2
     deep = Tree.chain(3000)._repr_html_()
     assert "… and 2,900 more rows" in deep
+
+
+def test_a_trace_is_a_tuple_with_a_row_for_every_temperature(
+    model: AspectModel, tmp_path: Any
+) -> None:
+    assert isinstance(model.trace_, tuple)
+    cells = Checked(model.trace_._repr_html_()).cells
+    assert cells[7] == f"{model.trace_[0].temperature:.4g}"
+    for again in (
+        copy.deepcopy(model),
+        pickle.loads(pickle.dumps(model)),
+        isotherm.load(model.save(tmp_path / "model.iso")),
+    ):
+        assert again.trace_ == model.trace_
+        assert type(again.trace_) is type(model.trace_)
 
 
 def test_long_tables_say_how_much_is_left_out() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
+from isotherm._markup import Part, page
 from isotherm.data.base import RowsHandle
 from isotherm.tree import Tree
 
@@ -59,6 +61,23 @@ class Record:
 
 
 Trace = tuple[Record, ...]
+
+
+class Records(tuple[Record, ...]):
+    """A trace as an estimator has it: a tuple, which a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        heads = ("temperature", "components", "distinct", "held-out score", "free energy")
+        rows = [
+            (
+                *(one.temperature, one.n_components, one.n_effective),
+                *("" if math.isnan(one.heldout) else one.heldout, one.free_energy),
+                *(one.sweeps, one.seconds),
+            )
+            for one in self
+        ]
+        said = f"{len(self)} temperatures, the hottest first"
+        return page(said, Part((*heads, "sweeps", "seconds"), rows))
 
 
 class Outcome(Enum):

@@ -20,7 +20,7 @@ from isotherm.anneal.callbacks import Callback, Log, Progress
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.stepwise import Stepwise
-from isotherm.anneal.trace import Outcome
+from isotherm.anneal.trace import Outcome, Records
 from isotherm.data.memory import watched
 from isotherm.data.placing import elsewhere, using
 from isotherm.data.stored import StoredCounts
@@ -127,7 +127,8 @@ class Annealed(BaseEstimator):
         """Keep what was fitted on the host, wherever that was."""
         for name, value in list(vars(self).items()):
             if name.endswith("_"):
-                setattr(self, name, nested.on_host(value))
+                found = nested.on_host(value)
+                setattr(self, name, Records(found) if name.endswith("trace_") else found)
 
     def _check_engine(self) -> None:
         """Refuse settings of the engine that make no sense."""

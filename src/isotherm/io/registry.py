@@ -155,10 +155,15 @@ def estimator(kind: type[Any]) -> Entry:
         params = value.get_params(deep=False)
         if "callbacks" in params:
             params["callbacks"] = ()
-        fitted = {name: one for name, one in vars(value).items() if _is_fitted(name)}
+        fitted = {name: _plain(one) for name, one in vars(value).items() if _is_fitted(name)}
         return {"params": params, "fitted": fitted}
 
     return Entry(kind, fields, partial(_made, kind))
+
+
+def _plain(value: Any) -> Any:
+    """What a file holds of a value: a trace is a tuple there."""
+    return tuple(value) if isinstance(value, trace.Records) else value
 
 
 def _is_fitted(name: str) -> bool:
@@ -171,6 +176,8 @@ def _made(kind: type[Any], values: dict[str, Any]) -> Any:
     for name, value in fitted.items():
         if not (_is_fitted(name) and name.isidentifier()):
             raise ValueError(f"{name[:40]!r} is nothing that a fit sets")
+        if name.endswith("trace_") and isinstance(value, tuple):
+            value = trace.Records(value)
         setattr(made, RENAMED.get(name, name), value)
     return made
 

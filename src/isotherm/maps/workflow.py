@@ -319,4 +319,4 @@ def _is_fitted(estimator: CountEstimator | GTM) -> bool:
 def _cooling(estimator: CountEstimator | GTM) -> Cooling:
     parts = NODES if isinstance(estimator, GTM) else COMPONENTS
     marks = float(estimator.first_critical_), float(estimator.temperature_)
-    return Cooling(estimator.trace_, *marks, parts)
+    return Cooling(tuple(estimator.trace_), *marks, parts)

@@ -356,4 +356,4 @@ def _map_name(n_dimensions: int, several: bool) -> str:
 
 
 def _cooling(gtm: GTM) -> Cooling:
-    return Cooling(gtm.trace_, float(gtm.first_critical_), float(gtm.temperature_), NODES)
+    return Cooling(tuple(gtm.trace_), float(gtm.first_critical_), float(gtm.temperature_), NODES)
