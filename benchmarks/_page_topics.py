@@ -11,14 +11,15 @@ def quality(document: Document) -> Iterator[Table]:
     """Means over seeds, a table for each corpus, without topics first; labels; settings."""
     keys = ("model", "seeds", "topics", "perplexity", "± s.e.", "stability", "NPMI", "diversity")
     bare = document.get("baselines", ())
+    n_models = len({row["model"] for row in document["summary"]})
     for name in dict.fromkeys(row["corpus"] for row in document["summary"]):
         own = only(document["summary"], corpus=name)
         ran = only(document.get("runs", ()), corpus=name)
         when = f"; {ran[0]['date']}, commit `{ran[0]['commit']}`" if ran else ""
         first = [{**row, "note": row["chosen"]} for row in only(bare, corpus=name)]
         shown = pick([*first, *own], *keys, "cpu s", "note")
-        alone = "" if len(own) > 1 else "; peers are not measured yet"
-        yield Table(f"{name}, means over seeds{when}{alone}", shown)
+        less = "" if len(own) == n_models else "; the other peers are not measured yet"
+        yield Table(f"{name}, means over seeds{when}{less}", shown)
     measures = ("AMI", "ARI", "homogeneity", "completeness", "NMI")
     agreed = [
         row

@@ -210,6 +210,18 @@ def test_ours_is_judged_by_the_best_peer(scripts: SimpleNamespace) -> None:
     assert not stability.met
 
 
+def test_the_best_peer_is_not_known_before_all_are_measured(scripts: SimpleNamespace) -> None:
+    rows = [row("isotherm", 0, 90.0), row("sklearn-lda", 0, 100.0), row("gensim-lda", 0, 99.0)]
+    rows += [row("isotherm", 0, 90.0) | {"corpus": "b"}]
+    rows += [row("sklearn-lda", 0, 95.0) | {"corpus": "b"}]
+    first, open_ = scripts.quality.judge(scripts.quality.summary(rows, {}))
+    assert first.met
+    assert (open_.value, open_.row()["met"]) == (None, "not measured")
+    rows[-1]["perplexity"] = 80.0  # worse than one of them is worse than the best
+    _, missed = scripts.quality.judge(scripts.quality.summary(rows, {}))
+    assert missed.value == pytest.approx(90 / 80)
+
+
 def test_other_corpora_stay_with_the_run_that_they_are_of(scripts: SimpleNamespace) -> None:
     before = {
         "machine": {"date": "2026-01-02T03:04:05", "commit": "abc with changes"},
