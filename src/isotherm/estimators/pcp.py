@@ -196,7 +196,8 @@ class PCP(ProjectionEstimator):
         lam = float(lam) if np.ndim(lam) == 0 else tuple(np.asarray(lam, np.float64).tolist())
         kind = Pcp if self.inference == "structured" else FactorizedPcp
         smooth, alpha = float(self.smooth), float(self.alpha)
-        return kind(self.n_components, M, smooth, alpha, lam, bool(self.learn_hyper))
+        learn = bool(self.learn_hyper)
+        return kind(self.n_components, M, smooth, alpha, lam, learn, hold=self._hold)
 
     def _schedule(self) -> Schedule:
         return super()._schedule() if self.inference == "structured" else Fixed(1.0)

@@ -13,7 +13,7 @@ from isotherm._markup import Description, Part
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.heldout import SMOOTHING
-from isotherm.anneal.schedule import Exponential, Schedule
+from isotherm.anneal.schedule import Exponential, Schedule, lowest
 from isotherm.anneal.trace import Fit, Outcome
 from isotherm.data.base import Array, Block, Expected
 from isotherm.data.counts import Counts
@@ -23,14 +23,18 @@ from isotherm.errors import IsothermError, warn
 from isotherm.estimators import checks
 from isotherm.estimators.base import CountEstimator, Plan
 from isotherm.estimators.document import without_columns
+from isotherm.estimators.projection_runs import better, joined, reached
 from isotherm.estimators.projection_starts import HANDOVER
 from isotherm.evaluate.rows import mixture_densities, row_perplexity
 from isotherm.kernels.base import Kernels
-from isotherm.models.base import CountModel
+from isotherm.models.base import DEAD, CountModel, leaders
 
 # A table of rows by clusters is kept: more clusters than this are refused.
 MOST_CLUSTERS = 5000
 AUTO = "auto"
+# Topics that wait while clusters are cooled are free below this temperature: that of words is near
+# 1, that of whole rows in the tens or hundreds.
+RELEASE = 2.0
 
 
 class _Shares(NamedTuple):
@@ -122,11 +126,12 @@ class ProjectionEstimator(CountEstimator):
     def describe(self, n_words: int = 8, *, names: Any = None) -> Description:
         """Readable summary of the fit: the run, a line per topic, a line per cluster."""
         text = super().describe(n_words, names=names)
-        rows = []
-        for m in np.argsort(-self.cluster_weights_, kind="stable")[:50]:
+        rows, copies = [], self._copies()
+        weights = np.bincount(copies, weights=self.cluster_weights_, minlength=len(copies))
+        for m in np.argsort(-weights, kind="stable")[: min(self.n_live_, 50)]:
             order = np.argsort(-self.cluster_centers_[m], kind="stable")[:4]
             parts = " ".join(f"{k}:{100 * self.cluster_centers_[m, k]:.0f}%" for k in order)
-            rows.append((int(m), f"{100 * self.cluster_weights_[m]:.1f} %", parts))
+            rows.append((int(m), f"{100 * weights[m]:.1f} %", parts))
         head = f"clusters: {self.n_live_}"
         lines = [f"{m:4d}  {share:>7}  topics {parts}" for m, share, parts in rows]
         clusters = Part(("cluster", "share", "topics"), rows)
@@ -145,6 +150,17 @@ class ProjectionEstimator(CountEstimator):
         )
 
     # The rest --------------------------------------------------------------------------------
+
+    @property
+    def _n_clusters(self) -> float:
+        return np.inf if isinstance(self.n_clusters, str) else int(self.n_clusters)
+
+    @property
+    def _hold(self) -> float | None:
+        """Temperature above which topics wait: those of the default start, where they are fewer."""
+        freed = self.schedule is None or lowest(self.schedule) <= RELEASE
+        waits = freed and self.start is None and self._n_clusters > self.n_components
+        return RELEASE if waits else None
 
     @property
     def _n_expected(self) -> int:
@@ -180,19 +196,28 @@ class ProjectionEstimator(CountEstimator):
         self, annealer: Annealer, plan: Plan, model: CountModel, rng: np.random.Generator
     ) -> Fit:
         """The best of `n_init` runs by what they maximise, among those that came as far."""
-        best = super()._cooled(annealer, plan, model, rng)
+        best = self._one_run(annealer, plan, model, rng)
         for _ in range(1, self.n_init):
             if best.outcome is Outcome.INTERRUPTED:
                 break
             try:
-                fit = super()._cooled(annealer, plan, model, rng)
+                fit = self._one_run(annealer, plan, model, rng)
             except KeyboardInterrupt:
                 return dataclasses.replace(best, outcome=Outcome.INTERRUPTED)
-            # Energies at different temperatures do not compare.
-            best, outcome = min(best, fit, key=_end), fit.outcome
+            best, outcome = min(best, fit, key=reached), fit.outcome
             if outcome is Outcome.INTERRUPTED:
                 best = dataclasses.replace(best, outcome=outcome)
         return best
+
+    def _one_run(
+        self, annealer: Annealer, plan: Plan, model: CountModel, rng: np.random.Generator
+    ) -> Fit:
+        """One run; the better of two where nobody said how to cool and topics are the fewer."""
+        if self.schedule is None and self._n_clusters > self.n_components:
+            fit = better(annealer, model, plan.data, rng)
+        else:
+            fit = super()._cooled(annealer, plan, model, rng)
+        return joined(annealer, plan.data, fit, rng)
 
     def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
         super()._set_fitted(plan, fit, cooled)
@@ -202,7 +227,11 @@ class ProjectionEstimator(CountEstimator):
         self.labels_ = self.row_weights_.argmax(axis=1)
         self.cluster_weights_ = np.asarray(model.cluster_weights(params), np.float64)
         self.cluster_centers_ = np.ascontiguousarray(model.centres(params), np.float64)
-        self.n_live_ = model.sizes(params)[0]
+        self.n_live_ = len(np.unique(self._copies()[self.cluster_weights_ > DEAD]))
+
+    def _copies(self) -> Array:
+        """For each cluster the first one that has the same mean, (M,)."""
+        return leaders(self.cluster_weights_, (self.cluster_centers_ @ self.components_).T)
 
     def _folded(self, X: Any) -> tuple[Any, Any]:
         """Data and row states of new rows."""
@@ -221,11 +250,6 @@ def check_number_of_clusters(n_clusters: int) -> None:
             f"{n_clusters} clusters; at most {MOST_CLUSTERS} are fitted, because every row keeps a "
             "number for each: give n_clusters=200, of which the needed ones stay"
         )
-
-
-def _end(fit: Fit) -> tuple[float, float]:
-    """Where a run ended: its last temperature, and what it had reached."""
-    return fit.trace[-1].temperature, fit.trace[-1].free_energy
 
 
 def _project(k: Kernels, block: Block, rows: Any, model: Any, params: Any) -> Expected:

@@ -22,6 +22,7 @@ from isotherm.data.base import Array, Block, Data, Expected
 from isotherm.data.counts import as_counts
 from isotherm.data.local import Local
 from isotherm.errors import IsothermError
+from isotherm.estimators.projection_runs import better
 from isotherm.kernels.base import Kernels
 from isotherm.models.aspect import Aspect, AspectParams
 from isotherm.models.cluster import Cluster
@@ -135,7 +136,10 @@ class StructuredFit:
             tol=self.tol,
             max_sweeps=self.max_sweeps,
         )
-        fit = completed(annealer.run(structured, data, rng))
+        if model.n_clusters > model.n_components:
+            fit = completed(better(annealer, structured, data, rng))
+        else:
+            fit = completed(annealer.run(structured, data, rng))
         return state_of(model, data, fit.state.params)
 
 

@@ -121,7 +121,7 @@ class TTMM(ProjectionEstimator):
         super()._check_parameters()
 
     def _model(self, n_rows: int, total: float) -> Ttmm:
-        return Ttmm(self.n_components, self.n_clusters, float(self.smooth))
+        return Ttmm(self.n_components, self.n_clusters, float(self.smooth), hold=self._hold)
 
     def _start(self) -> Start:
         return ClustersAndTopics()

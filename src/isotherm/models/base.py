@@ -303,11 +303,11 @@ def leaders(weight: Array, table: Array, threshold: float = 0.02) -> Array:
     # pairs apart at the price of a few columns.
     signs = np.random.default_rng(0).integers(0, 2, (SIGNS, len(table))) * 2.0 - 1.0
     sums = signs.astype(table.dtype) @ table[:, alive]
-    near = np.abs(sums[:, :, None] - sums[:, None, :]).max(axis=0) <= threshold + 1e-5
     found: list[int] = []
     answer = np.full(len(weight), alive[0] if len(alive) else 0)
     for c in range(len(alive)):
-        maybe = [leader for leader in found if near[leader, c]]
+        near = np.abs(sums[:, found] - sums[:, c, None]).max(axis=0) <= threshold + 1e-5
+        maybe = [leader for leader, close in zip(found, near, strict=True) if close]
         first = _first_within(table, alive[c], alive[maybe], threshold)
         first = c if first is None else maybe[first]
         if first == c:

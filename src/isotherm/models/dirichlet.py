@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import digamma, gammaln, polygamma
+from scipy.special import digamma, gammaln, polygamma, xlogy
 
 from isotherm.data.base import Array
 
@@ -42,6 +42,28 @@ def sparse_divergence(eta: Array, alpha: float, size: int) -> float:
     total = eta.sum() + (size - len(eta)) * each
     terms = gammaln(eta) - gammaln(each) + (each - eta) * mean_logs(eta, total)
     return -float(gammaln(alpha) - gammaln(total) + terms.sum())
+
+
+def joining_gains(counts: Array, mass: Array, one: int, prior: Array, each: float) -> Array:
+    """What the bound at T = 1 gains at least when a cluster is joined with each of them, (L,).
+
+    A cluster has expected `counts` (L, K) of topics and `mass` (L,) rows, and `prior` (K,) and
+    `each` are the parameters of its priors. Posteriors of topics are left as they are, and rows are
+    taken to be shared as the masses are, where the entropy that is lost is largest. Minus infinity
+    for the cluster itself.
+    """
+    both, heavy = counts[one] + counts, mass[one] + mass
+    gain = _normalizer(both + prior) - _normalizer(counts + prior)
+    gain += _normalizer(prior) - _normalizer(counts[one] + prior)
+    gain += gammaln(heavy + each) + gammaln(each) - gammaln(mass + each) - gammaln(mass[one] + each)
+    gain -= xlogy(heavy, heavy) - xlogy(mass, mass) - xlogy(mass[one], mass[one])
+    gain[one] = -np.inf
+    return np.asarray(gain)
+
+
+def _normalizer(parameters: Array) -> Array:
+    """Log of what normalizes Dirichlet distributions along the last axis."""
+    return np.asarray(gammaln(parameters).sum(axis=-1) - gammaln(parameters.sum(axis=-1)))
 
 
 def alpha_objective(alpha: float, eta: Array, size: int, last: float) -> tuple[float, float, float]:

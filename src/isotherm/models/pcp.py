@@ -20,10 +20,11 @@ from isotherm.models.dirichlet import (
     best_alpha,
     best_lambda,
     divergences,
+    joining_gains,
     mean_logs,
     sparse_divergence,
 )
-from isotherm.models.projection import Projection, log_means, over
+from isotherm.models.projection import MANY, Projection, log_means, over, revived
 from isotherm.models.row_mixture import ClusterRows, ClusterStats
 
 # A cluster with less weight than this leaves: it would never come back.
@@ -126,8 +127,11 @@ class Bayesian(Projection):
         """Noise on what the clusters have of each topic."""
         # A lambda that was just learned may be above what is in gamma.
         counts = np.maximum(params.gamma - params.lam, 0.0)
-        moved = counts * np.expm1(noise * rng.standard_normal(counts.shape))
-        return params._replace(gamma=params.gamma + moved)
+        moved = counts * np.exp(noise * rng.standard_normal(counts.shape))
+        total = moved.sum(axis=1, keepdims=True)
+        alive = np.flatnonzero(total[:, 0] > 0)
+        moved[alive] = total[alive] * revived(moved[alive] / total[alive], rng, noise)
+        return params._replace(gamma=params.gamma + (moved - counts))
 
     def cluster_weights(self, params: PcpParams) -> Array:
         """Mean of q(pi) over live clusters."""
@@ -150,6 +154,36 @@ class Bayesian(Projection):
         psi = live(params, rows.posterior).astype(np.float64)
         return np.asarray(psi / psi.sum(axis=1, keepdims=True))
 
+    def joined(self, params: PcpParams) -> PcpParams | None:
+        """Parameters with clusters joined that are better one for the bound at T = 1, or None.
+
+        Copies lose their weight to one of them by themselves, but it takes as many sweeps as they
+        have rows. The pair with the largest gain is joined first.
+        """
+        each = float(params.alpha[0]) / self.n_clusters
+        counts, mass = (
+            np.maximum(params.gamma - params.lam, 0.0),
+            np.maximum(params.eta - each, 0.0),
+        )
+        left = np.arange(len(mass))
+        if not 1 < len(left) <= MANY:
+            return None
+        gains = np.array([joining_gains(counts, mass, m, params.lam, each) for m in left])
+        while gains.max() > 0:
+            a, b = np.unravel_index(gains.argmax(), gains.shape)
+            counts[a] += counts[b]
+            mass[a] += mass[b]
+            left = left[left != b]
+            gains[b] = gains[:, b] = -np.inf
+            fresh = joining_gains(
+                counts[left], mass[left], int(np.searchsorted(left, a)), params.lam, each
+            )
+            gains[a, left] = gains[left, a] = fresh
+        if len(left) == len(mass):
+            return None
+        kept = np.arange(len(left))
+        return params._replace(eta=mass[left] + each, gamma=counts[left] + params.lam, kept=kept)
+
     def _reached(
         self, params: PcpParams, topic: Array, sums: Array, mass: Array, temperature: float
     ) -> tuple[PcpParams, float]:
@@ -160,7 +194,7 @@ class Bayesian(Projection):
         if self.learn_hyper and age[0] > WARM and temperature <= 1.0:
             alpha = best_alpha(alpha, eta, self.n_clusters)
             lam = best_lambda(lam, mean_logs(gamma).sum(axis=0), len(kept))
-        table = self._topics(sums, params.word_topic)
+        table = self._topics(sums, params.word_topic, temperature)
         reached = PcpParams(eta, gamma, table, np.array([alpha]), lam, age, kept)
         return reached, self._bound(reached)
 
@@ -223,7 +257,7 @@ class FactorizedPcp(Bayesian):
     def structured(self) -> Pcp:
         """The model with the same settings and the better bound."""
         parts = (self.n_components, self.n_clusters, self.smooth, self.alpha, self.lam)
-        return Pcp(*parts, self.learn_hyper)
+        return Pcp(*parts, self.learn_hyper, hold=self.hold)
 
     def start(self, params: PcpParams, block: Block, k: Kernels) -> FactorizedRows:
         """Posterior psi of the structured model at T = 1."""

@@ -6,7 +6,7 @@ means of the clusters have rank K at most. Yu, Yu, Tresp & Kriegel 2005; Keller 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ from isotherm.models.cluster import Cluster
 TINY = 1e-300
 # Posteriors that are not worth a share.
 LITTLE = 1e-9
+# What clusters get of other topics by noise, as a share of it.
+REVIVED = 0.1
 # So many clusters are not compared with each other.
 MANY = 500
 
@@ -46,11 +48,16 @@ class Projection(Topics):
     smooth : float
         Added to every expected count of a column in a topic; `smooth sum log beta` is then part of
         what is maximised.
+    hold : float, optional
+        Above this temperature topics stay as they are. As long as there are fewer distinct clusters
+        than topics, the best topics are the means of these clusters, each of one topic; and there
+        clusters stay when they are cooled, because what is between means cannot tell copies apart.
     """
 
     n_components: int
     n_clusters: int
     smooth: float = 0.0
+    hold: float | None = field(default=None, kw_only=True)
 
     @property
     def zero_temperature(self) -> float:
@@ -164,8 +171,17 @@ class Projection(Topics):
     def _distinct(self, params: Any) -> Array:
         return distinct_components(self.cluster_weights(params), self.means(params))
 
-    def _topics(self, sums: Array, last: Array) -> Array:
+    def joined(self, params: Any) -> Any | None:
+        """Parameters with clusters joined that are better one; None where there are none.
+
+        Maximum likelihood does not mind copies.
+        """
+        return None
+
+    def _topics(self, sums: Array, last: Array, temperature: float) -> Array:
         """Topics (J, K) from expected counts; one without mass keeps its last distribution."""
+        if self.hold is not None and temperature > self.hold:
+            return last
         smoothed = np.asarray(sums, np.float64) + self.smooth
         total = smoothed.sum(axis=0)
         alive = total > DEAD * total.sum()
@@ -174,6 +190,17 @@ class Projection(Topics):
     def _smoothing_energy(self, word_topic: Array) -> float:
         """-smooth sum log beta."""
         return -self.smooth * float(floored_log(word_topic).sum()) if self.smooth else 0.0
+
+
+def revived(centres: Array, rng: np.random.Generator, noise: float) -> Array:
+    """Centres (M, K), rows sum to one, with a little of every topic in each.
+
+    Relative noise alone would leave a topic out for good that a cluster has lost while it was hot.
+    """
+    share = REVIVED * noise
+    return np.asarray(
+        (1.0 - share) * centres + share * rng.dirichlet(np.ones(centres.shape[1]), len(centres))
+    )
 
 
 def log_means(table: Array, temperature: float, k: Kernels) -> Array:

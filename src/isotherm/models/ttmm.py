@@ -16,7 +16,7 @@ from isotherm.data.base import Array, Block, Expected, Summary
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import DEAD, floored, held_back, jitter, normalized
 from isotherm.models.cluster import log_weights
-from isotherm.models.projection import Projection, log_means, over
+from isotherm.models.projection import Projection, log_means, over, revived
 from isotherm.models.row_mixture import ClusterRows, ClusterStats
 
 
@@ -82,7 +82,10 @@ class Ttmm(Projection):
         topic = np.where(alive, share / np.where(alive, total, 1.0), params.topic)
         sums = table * (over(counts, table @ topic) @ topic.T)
         reached = TtmmParams(
-            stats.mass / stats.mass.sum(), counts.sum(axis=0), topic, self._topics(sums, table)
+            stats.mass / stats.mass.sum(),
+            counts.sum(axis=0),
+            topic,
+            self._topics(sums, table, temperature),
         )
         return reached, self._smoothing_energy(reached.word_topic)
 
@@ -101,7 +104,8 @@ class Ttmm(Projection):
 
     def perturb(self, params: TtmmParams, rng: np.random.Generator, noise: float) -> TtmmParams:
         """Noise on the centres: it is clusters that coincide."""
-        return params._replace(topic=jitter(params.topic, rng, noise))
+        moved = revived(jitter(params.topic, rng, noise).T, rng, noise)
+        return params._replace(topic=np.ascontiguousarray(moved.T))
 
     def cluster_weights(self, params: TtmmParams) -> Array:
         """Weights pi."""
