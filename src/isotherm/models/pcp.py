@@ -168,7 +168,7 @@ class Bayesian(Projection):
         left = np.arange(len(mass))
         if not 1 < len(left) <= MANY:
             return None
-        gains = np.array([joining_gains(counts, mass, m, params.lam, each) for m in left])
+        gains = np.array([joining_gains(counts, mass, int(m), params.lam, each) for m in left])
         while gains.max() > 0:
             a, b = np.unravel_index(gains.argmax(), gains.shape)
             counts[a] += counts[b]
