@@ -212,8 +212,8 @@ class ProjectionEstimator(CountEstimator):
     def _one_run(
         self, annealer: Annealer, plan: Plan, model: CountModel, rng: np.random.Generator
     ) -> Fit:
-        """One run; the better of two where nobody said how to cool and topics are the fewer."""
-        if self.schedule is None and self._n_clusters > self.n_components:
+        """One run; the better of two where nobody said how to cool."""
+        if self.schedule is None:
             fit = better(annealer, model, plan.data, rng)
         else:
             fit = super()._cooled(annealer, plan, model, rng)

@@ -20,9 +20,8 @@ log = logging.getLogger("isotherm")
 def better(annealer: Annealer, model: Any, data: Data, rng: np.random.Generator) -> Fit:
     """The better of an annealed run and one at its last temperature alone, from the same start.
 
-    With more clusters than topics neither is the better one everywhere: a run that is cooled may
-    pass a first-order transition without noticing. The second one adds a quarter to a third of the
-    time of the first.
+    Neither is the better one everywhere: a run that is cooled may pass a first-order transition
+    without noticing. The second run adds a quarter to a third of the time of the first.
     """
     begin = annealer.start.state(model, data, rng)
     cooled = annealer.run(model, data, rng, state=begin)

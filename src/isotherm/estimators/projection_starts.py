@@ -136,10 +136,7 @@ class StructuredFit:
             tol=self.tol,
             max_sweeps=self.max_sweeps,
         )
-        if model.n_clusters > model.n_components:
-            fit = completed(better(annealer, structured, data, rng))
-        else:
-            fit = completed(annealer.run(structured, data, rng))
+        fit = completed(better(annealer, structured, data, rng))
         return state_of(model, data, fit.state.params)
 
 
