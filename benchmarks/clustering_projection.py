@@ -348,7 +348,7 @@ def many(options: argparse.Namespace) -> None:
     info = common.machine()
     common.print_machine(info)
     by_name = {corpus.name: corpus for corpus in corpora()}
-    cases = [(case, seed) for case in (*SUPERFLUOUS, *MANY, CASE) for seed in range(options.seeds)]
+    cases = [(case, seed) for case in (CASE, *SUPERFLUOUS, *MANY) for seed in range(options.seeds)]
     rows: list[dict[str, Any]] = []
     for case, seed in cases:
         rows += [many_fit(by_name[case[0]], case, seed, way) for way in ("default", "plain")]

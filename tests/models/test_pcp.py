@@ -16,6 +16,7 @@ from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import State
 from isotherm.kernels.cpu import Cpu
 from isotherm.models.cluster import Cluster
+from isotherm.models.dirichlet import divergences, joining_gains, mean_logs, sparse_divergence
 from isotherm.models.pcp import FactorizedPcp, Pcp, PcpParams, live
 from isotherm.models.ttmm import Ttmm
 from models.projection_oracle import Point, cluster_phi, elbo, row_phi, steepest
@@ -433,3 +434,69 @@ def test_projected_rows_are_shares_of_topics(kind: Any) -> None:
     expected /= np.maximum(n.sum(axis=1), 1)[:, None]
     expected[4] = psi[4] @ model.centres(state.params)
     assert found == pytest.approx(expected, abs=1e-3 if kind is FactorizedPcp else 1e-9)
+
+
+@BOTH
+@pytest.mark.parametrize("seed", range(4))
+def test_joined_clusters_never_have_a_worse_bound(kind: Any, seed: int) -> None:
+    """What is gained is known from sums alone, so it is at least that much."""
+    model = kind(3, 12, 0.1, 1.0, 0.4)
+    state, _ = sweeps(model, DATA, begin(model, seed=seed), 1.0, 3)
+    state, energy = sweep(model, DATA, state, 1.0)
+    params = model.joined(state.params)
+    assert params is not None
+    assert len(params.eta) < len(state.params.eta)
+    assert params.eta.sum() - len(params.eta) / 12 == pytest.approx(18)
+    assert (params.gamma - 0.4).sum() == pytest.approx((state.params.gamma - 0.4).sum())
+    if kind is Pcp:
+        assert sweep(model, DATA, state_of(model, DATA, params), 1.0)[1] <= energy + 1e-9
+    assert model.joined(params) is None
+
+
+def test_the_gain_of_a_join_is_that_of_the_bound_for_copies() -> None:
+    counts = np.array([[30.0, 4.0, 1.0], [60.0, 8.0, 2.0], [0.0, 20.0, 40.0]])
+    mass, prior, each = np.array([5.0, 10.0, 9.0]), np.array([0.3, 0.5, 0.4]), 0.25
+
+    def bound(counts: Any, mass: Any) -> float:
+        """What of the bound depends on the clusters, with rows shared as masses are."""
+        gamma, eta = counts + prior, mass + each
+        value = -divergences(gamma, prior).sum() - sparse_divergence(eta, 1.0, 4)
+        value += (counts * mean_logs(gamma)).sum()
+        total = eta.sum() + (4 - len(eta)) * each
+        shares = np.where(mass > 0, mass, 1.0) / mass.sum()
+        return float(value + (mass * (mean_logs(eta, total) - np.log(shares))).sum())
+
+    gains = joining_gains(counts, mass, 0, prior, each)
+    now = bound(counts, mass)
+    joined = bound(np.array([counts[0] + counts[1], counts[2]]), np.array([15.0, 9.0]))
+    assert gains[1] == pytest.approx(joined - now)
+    assert gains[1] > 0 > gains[2]
+    assert gains[0] == -np.inf
+
+
+@pytest.mark.parametrize("kind", [Pcp, FactorizedPcp, Ttmm], ids=["pcp", "factorized", "ttmm"])
+def test_topics_wait_above_a_temperature(kind: Any) -> None:
+    model = kind(3, 5, 0.1, hold=2.0)
+    state = begin(model)
+    waiting, energies = sweeps(model, DATA, state, 2.5, 10)
+    assert (waiting.params.word_topic == state.params.word_topic).all()
+    assert np.ptp(model.centres(waiting.params) - model.centres(state.params)) > 1e-3
+    assert rises(energies) <= 1e-10
+    free, energies = sweeps(model, DATA, waiting, 2.0, 10)
+    assert np.abs(free.params.word_topic - state.params.word_topic).max() > 1e-3
+    assert rises(energies) <= 1e-10
+
+
+@pytest.mark.parametrize("kind", [Pcp, Ttmm], ids=["pcp", "ttmm"])
+def test_noise_brings_back_topics_that_a_cluster_has_lost(kind: Any) -> None:
+    model = kind(3, 4, 0.1)
+    counts = np.eye(4, 3) * 1000 + np.eye(4, 3, -1) * 1000
+    params = model.given(counts, np.full(4, 4.5), random_table(DATA, 3))
+    moved = model.perturb(params, np.random.default_rng(0), 0.01)
+    lost = counts == 0
+    assert (model.centres(params)[lost] < 2e-3).all()
+    assert (model.centres(moved) > model.centres(params))[lost].all()
+    assert model.centres(moved).sum(axis=1) == pytest.approx(np.ones(4))
+    assert np.abs(model.centres(moved) - model.centres(params)).max() < 0.05
+    same_mass = model.perturb(params, np.random.default_rng(0), 0.0)
+    assert model.centres(same_mass) == pytest.approx(model.centres(params))
