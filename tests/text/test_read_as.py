@@ -243,6 +243,7 @@ def test_evidence_against_evidence_is_no_answer() -> None:
     assert has_header([["name", "5"], ["Ann", "6"], ["Bob", "7"]]) is None
     assert has_header([["2019-01-02", "x"], ["2019-01-03", "y"]]) is False
     assert has_header([["a", "a"], ["b", "c"]]) is False
+    assert has_header([["pos", "fine"], ["neg", "bad"], ["pos", "good"]]) is False
 
 
 def test_numbers_alone_are_no_text(tmp_path: Path) -> None:
