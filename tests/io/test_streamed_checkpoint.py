@@ -122,6 +122,9 @@ def test_files_that_no_checkpoint_names_go(tmp_path: Path) -> None:
     )
     assert folder.fields(found)["file"] == told[0]["file"]
     folder.remove()
+    assert [one.name for one in folder.path.iterdir()] == ["notes.txt"]  # somebody else's
+    (folder.path / "notes.txt").unlink()
+    folder.remove()
     assert not folder.path.exists()
 
 
