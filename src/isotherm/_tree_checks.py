@@ -71,6 +71,34 @@ def temperatures_of(given: Sequence[float], parents: tuple[int, ...]) -> tuple[f
     return values
 
 
+def similarities_of(
+    given: Sequence[float], parents: tuple[int, ...], temperatures: tuple[float, ...]
+) -> tuple[float, ...]:
+    """Similarities (n_nodes,) as floats; none at all if none are given."""
+    values = tuple(float(one) for one in given)
+    if not values:
+        return ()
+    if len(values) != len(parents):
+        raise IsothermError(
+            f"{len(values)} similarities are given for {len(parents)} nodes; give one for each, "
+            "nan for leaves"
+        )
+    if not all(math.isnan(t) for t in temperatures):
+        raise IsothermError(
+            "temperatures are given with similarities; a tree came apart as it was cooled or was "
+            "built from below: give one of them"
+        )
+    inner = set(parents)
+    for node, value in enumerate(values):
+        if node not in inner and not math.isnan(value):
+            raise IsothermError(f"node {node} is a leaf with similarity {value}; leaves have nan")
+        if node in inner and not 0 <= value < math.inf:
+            raise IsothermError(
+                f"node {node} has similarity {value}; an inner node has a finite one of at least 0"
+            )
+    return values
+
+
 def integers(name: str, values: Iterable[Any]) -> tuple[int, ...]:
     """Values as plain integers."""
     try:

@@ -19,6 +19,7 @@ from isotherm._tree_checks import (
     is_integer,
     parents_first,
     shown,
+    similarities_of,
     temperatures_of,
 )
 from isotherm.errors import IsothermError
@@ -40,6 +41,9 @@ class Tree:
         Node of each component: the nodes without children, in any order; by default in order.
     temperatures : sequence of float, (n_nodes,), optional
         Temperature at which each inner node split; nan for leaves and where it is unknown.
+    similarities : sequence of float, (n_nodes,), optional
+        Of a tree that was built from below: how alike the branches of each inner node are; nan for
+        leaves. Such a tree has no temperatures.
 
     Examples
     --------
@@ -54,6 +58,7 @@ class Tree:
     parents: tuple[int, ...]
     leaves: tuple[int, ...] = ()
     temperatures: tuple[float, ...] = ()
+    similarities: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what is no tree."""
@@ -70,9 +75,11 @@ class Tree:
         object.__setattr__(self, "parents", parents)
         object.__setattr__(self, "leaves", leaves)
         object.__setattr__(self, "temperatures", temperatures_of(self.temperatures, parents))
+        similarities = similarities_of(self.similarities, parents, self.temperatures)
+        object.__setattr__(self, "similarities", similarities)
 
     def __eq__(self, other: object) -> bool:
-        """Same nodes, leaves and temperatures; an unknown temperature equals another."""
+        """Same nodes, leaves, temperatures and similarities; one unknown equals another."""
         return isinstance(other, Tree) and self._key == other._key
 
     def __hash__(self) -> int:
@@ -94,24 +101,29 @@ class Tree:
         """Tree from lists within lists, `[[0, 1], 2]`, or from what `to_dict` gives.
 
         A list is an inner node and an integer the component of a leaf. In dictionaries `children`,
-        `component` and `temperature` are read; without a `component` leaves are numbered in order.
+        `component`, `temperature` and `similarity` are read; without a `component` leaves are
+        numbered in order.
         """
         parents: list[int] = []
         temperatures: list[float] = []
+        similarities: list[float] = []
         components: list[tuple[int | None, int]] = []
         stack: list[tuple[Any, int]] = [(nested, -1)]
         while stack:
             item, parent = stack.pop()
             node = len(parents)
-            children, component, temperature = _entry(item)
+            children, component, temperature, similarity = _entry(item)
             parents.append(parent)
             temperatures.append(temperature)
+            similarities.append(similarity)
             if not children:
                 components.append((component, node))
             stack.extend((child, node) for child in reversed(children))
         named = [component for component, _ in components]
+        known = () if all(math.isnan(one) for one in similarities) else tuple(similarities)
         if all(component is None for component in named):
-            return cls(tuple(parents), tuple(node for _, node in components), tuple(temperatures))
+            ends = tuple(node for _, node in components)
+            return cls(tuple(parents), ends, tuple(temperatures), known)
         if sorted(-1 if k is None else k for k in named) != list(range(len(named))):
             raise IsothermError(
                 f"the leaves have components {shown(named)}; they must be 0 to "
@@ -119,7 +131,7 @@ class Tree:
             )
         leaf_of = dict(components)
         leaves = tuple(leaf_of[k] for k in range(len(named)))
-        return cls(tuple(parents), leaves, tuple(temperatures))
+        return cls(tuple(parents), leaves, tuple(temperatures), known)
 
     @classmethod
     def chain(cls, n_nodes: int) -> Tree:
@@ -193,16 +205,18 @@ class Tree:
     def cut(self, n_groups: int) -> tuple[tuple[int, ...], ...]:
         """Components in so many groups: the tree as it was when it had that many branches.
 
-        From the root on, the branch that split at the highest temperature is opened first (the
-        one that stands first, where temperatures are equal or unknown). Where that would be too
-        many, the last branches of a node stay together.
+        From the root on, the branch that split at the highest temperature is opened first, or that
+        whose branches are least alike (the one that stands first, where these are equal or
+        unknown). Where that would be too many, the last branches of a node stay together.
         """
         if not 1 <= n_groups <= self.n_leaves:
             raise IsothermError(
                 f"n_groups is {n_groups}; a tree with {self.n_leaves} leaves has 1 to "
                 f"{self.n_leaves} groups"
             )
-        known = [-math.inf if math.isnan(t) else t for t in self.temperatures]
+        # Larger values are opened first.
+        values = tuple(-s for s in self.similarities) or self.temperatures
+        known = [-math.inf if math.isnan(value) else value for value in values]
         groups: list[tuple[int, ...]] = [(0,)]
         while len(groups) < n_groups:
             inner = [group for group in groups if self._children[group[0]]]
@@ -221,27 +235,31 @@ class Tree:
 
         An inner node whose split temperature differs from its parent's by less than `ratio` times
         the parent's is taken out, and its children go to its parent: a node that parts into three
-        shows as two binary splits close together.
+        shows as two binary splits close together. Where nodes have similarities these decide.
         """
         if not 0 <= ratio < 1:
             raise IsothermError(f"ratio is {ratio}; it must be at least 0 and below 1")
         place: list[int] = []
         parents: list[int] = []
-        temperatures: list[float] = []
+        stays: list[int] = []
+        values = self.similarities or self.temperatures
         for node, parent in enumerate(self.parents):
-            t = self.temperatures[node]
-            above = math.nan if parent < 0 else self.temperatures[parent]
-            if abs(above - t) < ratio * above:
+            above = math.nan if parent < 0 else values[parent]
+            if abs(above - values[node]) < ratio * above:
                 place.append(place[parent])
                 continue
             parents.append(-1 if parent < 0 else place[parent])
-            temperatures.append(t)
+            stays.append(node)
             place.append(len(parents) - 1)
         leaves = tuple(place[leaf] for leaf in self.leaves)
-        return Tree(tuple(parents), leaves, tuple(temperatures))
+        temperatures = tuple(self.temperatures[node] for node in stays)
+        similarities = tuple(self.similarities[node] for node in stays if self.similarities)
+        return Tree(tuple(parents), leaves, temperatures, similarities)
 
     def to_dict(self, payload: Sequence[Mapping[str, Any]] | None = None) -> dict[str, Any]:
-        """Nested plain data: `node`, `temperature` or `component`, `children`, and the payload.
+        """Nested plain data: every node with its number, its component or children, and payload.
+
+        An inner node has `children` and its `temperature`, or its `similarity`.
 
         Parameters
         ----------
@@ -257,7 +275,9 @@ class Tree:
         for node, parent in enumerate(self.parents):
             entry: dict[str, Any] = {"node": node}
             component, t = self.component(node), self.temperatures[node]
-            if component is None:
+            if component is None and self.similarities:
+                entry["similarity"] = self.similarities[node]
+            elif component is None:
                 entry["temperature"] = None if math.isnan(t) else t
             else:
                 entry["component"] = component
@@ -278,7 +298,8 @@ class Tree:
         """The tree in Newick notation, as programs that draw trees read it.
 
         The branch to an inner node is as long as the logarithm of its parent's split temperature
-        over its own; a branch with an unknown end, and that to a leaf, has length 1.
+        over its own, or of its own similarity over its parent's; a branch with an unknown end, and
+        that to a leaf, has length 1.
 
         Parameters
         ----------
@@ -315,8 +336,14 @@ class Tree:
         return page(said, Part(("node", "component", "split at T"), rows, "", depth))
 
     def _length(self, node: int) -> float:
-        above, t = self.temperatures[self.parents[node]], self.temperatures[node]
-        ratio = above / t
+        above, below = self.parents[node], node
+        if self.similarities:
+            values, above, below = self.similarities, below, above
+        else:
+            values = self.temperatures
+        if not values[below] > 0:
+            return 1.0
+        ratio = values[above] / values[below]
         return 1.0 if math.isnan(ratio) else max(math.log(ratio), 0.0)
 
     def _node(self, node: int) -> int:
@@ -326,7 +353,8 @@ class Tree:
 
     @cached_property
     def _key(self) -> tuple[Any, ...]:
-        known = tuple(None if math.isnan(t) else t for t in self.temperatures)
+        values = (*self.temperatures, *self.similarities)
+        known = tuple(None if math.isnan(value) else value for value in values)
         return self.parents, self.leaves, known
 
     @cached_property
@@ -378,17 +406,18 @@ def paths_of(parents: Sequence[int], leaves: Sequence[int]) -> tuple[tuple[int, 
     return tuple(found)
 
 
-def _entry(item: Any) -> tuple[list[Any], int | None, float]:
-    """Children, component and temperature of an item of nested lists or dictionaries."""
+def _entry(item: Any) -> tuple[list[Any], int | None, float, float]:
+    """Children, component, temperature and similarity of an item of lists or dictionaries."""
     if is_integer(item):
-        return [], operator.index(item), math.nan
+        return [], operator.index(item), math.nan, math.nan
     if isinstance(item, Mapping):
         children, component = item.get("children") or [], item.get("component")
-        t = item.get("temperature")
+        known = [item.get("temperature"), item.get("similarity")]
+        t, similarity = (math.nan if one is None else float(one) for one in known)
         if isinstance(children, list | tuple) and (component is None or is_integer(component)):
-            return list(children), component, math.nan if t is None else float(t)
+            return list(children), component, t, similarity
     elif isinstance(item, list | tuple) and item:
-        return list(item), None, math.nan
+        return list(item), None, math.nan, math.nan
     raise IsothermError(
         f"{shown(item)} is no part of a tree; a list that is not empty is an inner node, an "
         "integer the component of a leaf, a dictionary has 'children' or 'component'"

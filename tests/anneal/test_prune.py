@@ -1,6 +1,7 @@
 """Fewer components at the chosen temperature, where they do as well."""
 
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -108,23 +109,29 @@ def test_a_run_that_went_on_by_itself_does_not_cool_on_again(
         fewest(STRICT, replace(right, trace=tuple(hotter)), DATA, HELD)
 
 
-def test_the_most_alike_are_joined_first() -> None:
-    rng = np.random.default_rng(0)
-    apart = rng.dirichlet(np.full(40, 0.1), 4)
-    table = np.stack([apart[0], apart[1], apart[2], 0.99 * apart[1] + 0.01 * apart[3]], axis=1)
-    weight = np.array([0.3, 0.3, 0.2, 0.2])
-    merges = prune._merges(weight, table)
-    assert merges[0] == (1, 3)
-    assert len(merges) == 3
-    # By Lance and Williams the cost of a pair is that of its mean, here of the roots.
-    roots = np.sqrt(table)
-    mean = (roots[:, 1] * 0.3 + roots[:, 3] * 0.2) / 0.5
-    costs = {
-        (0, 1): 0.3 * 0.5 / 0.8 * ((roots[:, 0] - mean) ** 2).sum(),
-        (1, 2): 0.5 * 0.2 / 0.7 * ((mean - roots[:, 2]) ** 2).sum(),
-        (0, 2): 0.3 * 0.2 / 0.5 * ((roots[:, 0] - roots[:, 2]) ** 2).sum(),
-    }
-    assert merges[1] == min(costs, key=costs.__getitem__)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_most_alike_are_joined_first(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = rng.dirichlet(np.full(40, 0.3), 8).T
+    # Most of the counts are in few components: small ones join others at a lower price.
+    weight = rng.dirichlet(np.full(8, 0.5)) + 0.01
+    roots, groups = np.sqrt(table), {k: [k] for k in range(8)}
+
+    def cost(pair: tuple[int, int], size: Any) -> float:
+        # By Lance and Williams the cost of a pair is that of its mean, here of the roots.
+        one, two = (groups[k] for k in pair)
+        heavy, other = size[one].sum(), size[two].sum()
+        apart = roots[:, one] @ size[one] / heavy - roots[:, two] @ size[two] / other
+        return float(heavy * other / (heavy + other) * (apart**2).sum())
+
+    without_sizes = 0
+    for merge in prune._merges(weight, table):
+        pairs = list(combinations(sorted(groups), 2))
+        assert merge == min(pairs, key=lambda pair: cost(pair, weight))
+        without_sizes += merge != min(pairs, key=lambda pair: cost(pair, np.ones(8)))
+        groups[merge[0]] += groups.pop(merge[1])
+    assert list(groups) == [0]
+    assert without_sizes >= 2
 
 
 def test_an_interrupted_fit_is_left_alone(fit: Fit) -> None:

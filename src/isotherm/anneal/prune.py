@@ -20,6 +20,7 @@ from isotherm.anneal.callbacks import Callback, HeldoutRule
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.grow import Growth, regrouped
 from isotherm.anneal.heldout import Heldout
+from isotherm.anneal.linkage import joins_by_columns
 from isotherm.anneal.schedule import Exponential, Fixed, Schedule
 from isotherm.anneal.start import state_of
 from isotherm.anneal.stepwise import expect
@@ -172,25 +173,5 @@ def _settled(search: _Search, whole: _Whole, merges: Sequence[tuple[int, int]]) 
 
 
 def _merges(weight: Array, table: Array) -> list[tuple[int, int]]:
-    """Which component takes in which, most alike first: K - 1 pairs (kept, gone).
-
-    Ward's criterion on the roots of the distributions, whose squared distance is twice that of
-    Hellinger: joining i and j costs w_i w_j / (w_i + w_j) |sqrt(p_i) - sqrt(p_j)|^2.
-    """
-    roots = np.sqrt(np.asarray(table, np.float64))
-    mass = np.array(weight, np.float64)
-    near = roots.T @ roots
-    square = np.diag(near)[:, None] + np.diag(near) - 2.0 * near
-    cost = np.outer(mass, mass) / np.maximum(np.add.outer(mass, mass), 1e-300) * square
-    np.fill_diagonal(cost, np.inf)
-    merges = []
-    for _ in range(len(mass) - 1):
-        i, j = sorted(divmod(int(np.argmin(cost)), len(mass)))
-        both = mass[i] + mass[j]
-        total = np.maximum(both + mass, 1e-300)
-        new = (mass[i] + mass) * cost[i] + (mass[j] + mass) * cost[j] - mass * cost[i, j]
-        cost[i], cost[:, i] = new / total, new / total
-        cost[j], cost[:, j], cost[i, i] = np.inf, np.inf, np.inf
-        mass[i] = both
-        merges.append((i, j))
-    return merges
+    """Which component takes in which, most alike first: K - 1 pairs (kept, gone)."""
+    return [(kept, gone) for kept, gone, _ in joins_by_columns(weight, table)]

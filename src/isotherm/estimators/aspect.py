@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isotherm.anneal.callbacks import Callback
+from isotherm.anneal.linkage import met, tree_by_rows
 from isotherm.anneal.schedule import Exponential, Schedule, Splitting, lowest
 from isotherm.anneal.start import Spectral, Start
 from isotherm.anneal.stepwise import Stepwise
@@ -21,6 +22,7 @@ from isotherm.estimators.base import Plan
 from isotherm.estimators.growing import GrowingEstimator
 from isotherm.models.aspect import Aspect
 from isotherm.models.leave_one_out import AspectLeaveOneOut
+from isotherm.tree import Tree
 
 
 class _Mass(NamedTuple):
@@ -104,8 +106,12 @@ class AspectModel(GrowingEstimator):
         p(x) of the training rows.
     n_components_ : int
         Number of aspects.
+    topic_tree_ : Tree
+        Aspects that meet in the same documents, joined from below: nearest first, by how many times
+        as often as by chance they meet (the similarities of its nodes).
     tree_ : Tree
-        The splits that led to the aspects and their temperatures; only with "auto".
+        The record of the annealing: the splits that led to the aspects and their temperatures; only
+        with "auto".
     path_ : tuple of Step
         With "auto": the best solution for every number of aspects on the way, with its held-out
         perplexity; `cut` makes a model of any of them.
@@ -212,6 +218,9 @@ class AspectModel(GrowingEstimator):
     def _model(self, n_rows: int, total: float) -> Aspect:
         kind = AspectLeaveOneOut if self.leave_one_out else Aspect
         return kind(self._n_first, self.temper_prior)
+
+    def _topic_tree(self, plan: Plan, fit: Fit) -> Tree:
+        return tree_by_rows(met(fit.model, fit.state.params, fit.state.rows, plan.full))
 
     def _learn(self, counts: Counts, weight: Array | None) -> None:
         if self.leave_one_out:

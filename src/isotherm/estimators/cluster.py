@@ -84,6 +84,10 @@ class OneSidedClustering(GrowingEstimator):
         P(c).
     row_weights_ : (I, K)
         Posterior of the clusters for each training row, at the temperature of the fit.
+    topic_tree_ : Tree
+        Components with similar columns, joined from below by Ward's criterion: a row has one of
+        them, so that hardly any two meet in one. The similarity of a node is the share of all
+        differences between components that is left where its branches are one.
     n_components_, tree_, path_
         As in `AspectModel`.
     temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_, precision_

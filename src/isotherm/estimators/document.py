@@ -98,6 +98,10 @@ class DocumentMixture(GrowingEstimator):
         Psi: weights of each training row.
     cv_curve_ : Curve
         Mean score against relative temperature; only with `cv`.
+    topic_tree_ : Tree
+        Components with similar columns, joined from below by Ward's criterion: a row has one of
+        them, so that hardly any two meet in one. The similarity of a node is the share of all
+        differences between components that is left where its branches are one.
     n_components_, tree_, path_
         As in `AspectModel`.
     temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_, precision_

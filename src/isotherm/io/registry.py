@@ -5,6 +5,7 @@ A name here is part of the file format: once released it stays, whatever the cla
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
@@ -68,7 +69,6 @@ PLAIN: dict[str, type[Any]] = {
     "Stages": stages.Stages,
     "State": trace.State,
     "Step": trace.Step,
-    "Tree": Tree,
     # schedules
     "Adaptive": schedule.Adaptive,
     "Exponential": schedule.Exponential,
@@ -182,12 +182,19 @@ def _made(kind: type[Any], values: dict[str, Any]) -> Any:
     return made
 
 
+def _of_any_age(build: Callable[[dict[str, Any]], Any], values: dict[str, Any]) -> Any:
+    return build({"similarities": (), **values})
+
+
 @cache
 def known() -> Registry:
     """The registry of the library; `add` is for types of one's own."""
     registry = Registry()
     for name, kind in PLAIN.items():
         registry.add(name, plain(kind))
+    # Trees of older files have no similarities.
+    tree = plain(Tree)
+    registry.add("Tree", tree._replace(build=partial(_of_any_age, tree.build)))
     for one in ESTIMATORS:
         registry.add(one.__name__, estimator(one))
     registry.add("WordCounts", estimator(word_counts.WordCounts))
