@@ -1,5 +1,6 @@
 """How many components, and what each split is about: figures and the part of the page."""
 
+import copy
 import sys
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isotherm import AspectModel, Counts, Exponential, IsothermError, Tree, _tree_page
+from isotherm import (
+    AspectModel,
+    Counts,
+    Exponential,
+    IsothermError,
+    Tree,
+    TwoSidedClustering,
+    _tree_page,
+)
 from isotherm.growth_plots import how_many, node_distributions, split_words
 from isotherm.report import write_report
 from models.planted import mixture_of_unigrams
@@ -45,7 +54,7 @@ def test_curve_is_drawn_into_a_given_figure(model: Any) -> None:
 
 def test_nodes_are_means_of_what_is_below_them(model: Any) -> None:
     weights, tables = node_distributions(model)
-    tree = model.tree_
+    tree = model.topic_tree_
     assert tables.shape == (tree.n_nodes, 60)
     assert tables[0] == pytest.approx(model.weights_ @ model.components_)
     assert weights[0] == pytest.approx(1.0)
@@ -55,14 +64,17 @@ def test_nodes_are_means_of_what_is_below_them(model: Any) -> None:
         children = list(tree.children(node))
         if children:
             assert weights[node] == pytest.approx(weights[children].sum())
+    _, splits = node_distributions(model, model.tree_)
+    for k, leaf in enumerate(model.tree_.leaves):
+        assert splits[leaf] == pytest.approx(model.components_[k])
 
 
 def test_words_of_a_split_set_it_apart_from_the_branch_above(model: Any) -> None:
     words = split_words(model, 4)
     _, tables = node_distributions(model)
-    assert [len(list_) for list_ in words] == [4] * model.tree_.n_nodes
+    assert [len(list_) for list_ in words] == [4] * model.topic_tree_.n_nodes
     assert words[0][0] == NAMES[int(np.argmax(tables[0]))]
-    for node, parent in enumerate(model.tree_.parents):
+    for node, parent in enumerate(model.topic_tree_.parents):
         if parent >= 0:
             j = NAMES.index(words[node][0])
             assert tables[node][j] > tables[parent][j]
@@ -70,12 +82,13 @@ def test_words_of_a_split_set_it_apart_from_the_branch_above(model: Any) -> None
 
 def test_page_has_the_curve_and_the_tree_and_escapes_words(model: Any, tmp_path: Path) -> None:
     page = write_report(model, tmp_path / "page.html", counts=COUNTS).read_text(encoding="utf-8")
-    assert "How many topics, and how they came apart" in page
+    assert "How many topics, and which belong together" in page
+    assert "as often as by chance the topics of two branches meet in documents" in page
     assert page.count('<li class="leaf">') == 3
     for k in range(3):
         assert f'<a href="#topic-{k}">' in page
         assert f'id="topic-{k}"' in page
-    assert f"split at T = {model.tree_.temperatures[0]:.4g}" in page
+    assert f"similarity {model.topic_tree_.similarities[0]:.3g}" in page
     assert "<img" not in page
     assert "&lt;img src=x" in page
 
@@ -107,10 +120,26 @@ def test_trees_may_be_deeper_than_calls_may_nest() -> None:
     assert places == sorted(places)
 
 
-def test_a_given_number_has_neither(tmp_path: Path) -> None:
+def test_page_of_a_model_of_an_older_file_has_its_splits(model: Any, tmp_path: Path) -> None:
+    old = copy.copy(model)
+    del old.topic_tree_
+    page = write_report(old, tmp_path / "page.html", counts=COUNTS).read_text(encoding="utf-8")
+    assert page.count('<li class="leaf">') == 3
+    assert f"split at T = {model.tree_.temperatures[0]:.4g}" in page
+    assert "Similarities" not in page
+
+
+def test_a_given_number_has_a_tree_and_no_path(tmp_path: Path) -> None:
     fixed = AspectModel(2, max_iter=3, random_state=0).fit(COUNTS)
-    for function in (how_many, split_words, node_distributions):
-        with pytest.raises(IsothermError, match="only one that grew"):
-            function(fixed)
+    with pytest.raises(IsothermError, match="only one that grew"):
+        how_many(fixed)
+    assert len(split_words(fixed)) == fixed.topic_tree_.n_nodes == 3
     page = write_report(fixed, tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "how they came apart" not in page
+    assert "which belong together" not in page
+
+
+def test_what_has_no_tree_says_what_has() -> None:
+    two = TwoSidedClustering(2, 2, max_iter=3, random_state=0).fit(COUNTS)
+    for function in (split_words, node_distributions):
+        with pytest.raises(IsothermError, match="TwoSidedClustering has no tree of topics; give"):
+            function(two)

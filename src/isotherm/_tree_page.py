@@ -1,4 +1,4 @@
-"""The tree of a growing run as part of a page: branches that open without any script."""
+"""The tree of topics as part of a page: branches that open without any script."""
 
 from __future__ import annotations
 
@@ -13,20 +13,24 @@ OPEN = 3
 
 
 def tree_section(model: Any, colours: dict[str, str]) -> str:
-    """The section of a page on how many components there are and how they came apart."""
+    """The section of a page on how many components there are and which belong together."""
     if not hasattr(model, "path_"):
         return ""
     words = growth_plots.split_words(model)
     weights, _ = growth_plots.node_distributions(model)
+    tree = growth_plots.topic_tree(model)
     said = (
         "The model began with one topic; topics split at their critical temperatures as it was "
         "cooled. A branch shows the words that set it apart from the branch above it."
     )
+    if tree.similarities:
+        meaning = model.similarity_meaning.format(components="topics", rows="documents")
+        said += f" Similarities are {meaning}."
     figure = plots.as_svg(growth_plots.how_many(model), colours) if _scored(model) else ""
     drawing = f"<figure>{figure}</figure>" if figure else ""
-    branches = _branches(model.tree_, words, weights)
+    branches = _branches(tree, words, weights)
     return (
-        f"<section><h2>How many topics, and how they came apart</h2><p>{escape(said)}</p>"
+        f"<section><h2>How many topics, and which belong together</h2><p>{escape(said)}</p>"
         f'{drawing}<ul class="tree">{branches}</ul></section>'
     )
 
@@ -52,8 +56,10 @@ def _branch(tree: Tree, node: int, words: list[list[str]], weights: Any, below: 
     if component is not None:
         return f'<li class="leaf"><a href="#topic-{component}">{said}</a> {share}</li>'
     opened = " open" if tree.level(node) < OPEN else ""
-    temperature = tree.temperatures[node]
+    mark = f"split at T = {tree.temperatures[node]:.4g}"
+    if tree.similarities:
+        mark = f"similarity {tree.similarities[node]:.3g}"
     return (
         f"<li><details{opened}><summary>{said} {share} "
-        f"<small>split at T = {temperature:.4g}</small></summary><ul>{below}</ul></details></li>"
+        f"<small>{mark}</small></summary><ul>{below}</ul></details></li>"
     )

@@ -1,4 +1,4 @@
-"""What a growing run tells: how many components the data support, and what each split is about."""
+"""How many components the data support, and what the branches of their tree are about."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import numpy as np
 from isotherm import plots
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
+from isotherm.tree import Tree
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["how_many", "node_distributions", "split_words"]
+__all__ = ["how_many", "node_distributions", "split_words", "topic_tree"]
 
 
 def how_many(model: Any, *, figure: Figure | None = None) -> Figure:
@@ -63,10 +64,17 @@ def how_many(model: Any, *, figure: Figure | None = None) -> Figure:
     return figure
 
 
-def node_distributions(model: Any) -> tuple[Array, Array]:
-    """Weight (n_nodes,) and distribution (n_nodes, J) of every node: the mean of those below it."""
-    _check(model)
-    tree = model.tree_
+def node_distributions(model: Any, tree: Tree | None = None) -> tuple[Array, Array]:
+    """Weight (n_nodes,) and distribution (n_nodes, J) of every node: the mean of those below it.
+
+    Parameters
+    ----------
+    model : fitted estimator with a tree
+    tree : Tree, optional
+        A tree whose leaves are the components, such as `model.tree_`, the record of the splits; by
+        default that of the topics.
+    """
+    tree = topic_tree(model) if tree is None else tree
     weights, tables = [], []
     for node in range(tree.n_nodes):
         below = list(tree.components_below(node))
@@ -76,15 +84,23 @@ def node_distributions(model: Any) -> tuple[Array, Array]:
     return np.array(weights), np.array(tables)
 
 
-def split_words(model: Any, n_words: int = 6) -> list[list[str]]:
+def split_words(model: Any, n_words: int = 6, tree: Tree | None = None) -> list[list[str]]:
     """Words of every node of the tree: those that set it apart from the node above it.
 
     Ordered by what they add to the Kullback-Leibler divergence from the parent's distribution; for
     the root by probability.
+
+    Parameters
+    ----------
+    model : fitted estimator with a tree
+    n_words : int
+    tree : Tree, optional
+        As in `node_distributions`.
     """
-    _, tables = node_distributions(model)
+    tree = topic_tree(model) if tree is None else tree
+    _, tables = node_distributions(model, tree)
     names, found = model._column_names(), []
-    for node, parent in enumerate(model.tree_.parents):
+    for node, parent in enumerate(tree.parents):
         table = tables[node]
         if parent >= 0:
             ratio = np.divide(table, tables[parent], out=np.ones_like(table), where=table > 0)
@@ -94,10 +110,22 @@ def split_words(model: Any, n_words: int = 6) -> list[list[str]]:
     return found
 
 
+def topic_tree(model: Any) -> Tree:
+    """The tree of the topics of a model; of one of an older file, that of its splits."""
+    plots.check_fitted(model)
+    tree: Tree | None = getattr(model, "topic_tree_", getattr(model, "tree_", None))
+    if tree is None:
+        raise IsothermError(
+            f"the {type(model).__name__} has no tree of topics; give an AspectModel, a "
+            "OneSidedClustering, a DocumentMixture or a HierarchicalClustering"
+        )
+    return tree
+
+
 def _check(model: Any) -> None:
     plots.check_fitted(model)
     if not hasattr(model, "path_"):
         raise IsothermError(
             f"the {type(model).__name__} was fitted with n_components={model.n_components}; only "
-            "one that grew, with n_components='auto', has a path and a tree"
+            "one that grew, with n_components='auto', has a path"
         )

@@ -43,8 +43,9 @@ def test_topics_are_those_of_the_model(grown: Path, say: Any) -> None:
 
 
 def test_tree_in_its_three_forms(grown: Path, say: Any) -> None:
-    tree = load(grown / "model.iso").tree_
+    tree = load(grown / "model.iso").topic_tree_
     lines = say("tree", grown, "-n", "2").splitlines()
+    assert lines[0].startswith(f"({tree.similarities[0]:.3g}) ")
     assert len(lines) == tree.n_nodes
     assert sum("[" in line for line in lines) == tree.n_leaves
     assert lines[0].endswith("100.0 %")
@@ -56,10 +57,15 @@ def test_tree_in_its_three_forms(grown: Path, say: Any) -> None:
     newick = say("tree", grown, "--newick")
     assert newick.endswith(";\n")
     assert newick.count("'") == 2 * tree.n_leaves
+    splits = load(grown / "model.iso").tree_
+    told = say("tree", grown, "--splits").splitlines()
+    assert len(told) == splits.n_nodes
+    assert told[0].startswith(f"(T {splits.temperatures[0]:.3g}) ")
 
 
 def test_a_run_without_a_tree_says_how_to_get_one(two_sided: Path, fails: Any) -> None:
     assert "--topics auto" in fails("tree", two_sided)
+    assert "leave --splits out" in fails("tree", two_sided, "--splits")
 
 
 # search -------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """What the page is told of topics, tree and annealing is what the model says."""
 
+import copy
 import math
 
 import numpy as np
@@ -32,7 +33,7 @@ def test_words_of_topics_by_probability_and_by_lift() -> None:
             j = column[word]
             assert ratio == pytest.approx(model.components_[k, j] / model.unigram_[j], rel=1e-3)
         assert topic["size"] == model.weights_[k]
-        assert topic["node"] == model.tree_.leaves[k]
+        assert topic["node"] == model.topic_tree_.leaves[k]
 
 
 def test_coherence_is_that_of_evaluate() -> None:
@@ -88,13 +89,21 @@ def test_words_without_any_probability_are_left_out() -> None:
 # The tree ----------------------------------------------------------------------------------------
 
 
-def test_tree_of_splits() -> None:
-    model = corpora.grown()
+@pytest.mark.parametrize("old", [False, True], ids=["of topics", "of an older file"])
+def test_tree_of_topics_or_of_splits(old: bool) -> None:
+    model = copy.copy(corpora.grown())
+    splits = model.tree_
+    if old:
+        del model.topic_tree_
     told = contents.tree_meta(model, NAMES)
     weights, tables = node_distributions(model)
-    tree = model.tree_
+    tree = splits if old else model.topic_tree_
     assert told is not None
-    assert told["kind"] == "splits"
+    assert told["kind"] == ("splits" if old else "topics")
+    assert told["splits"] == sorted({t for t in splits.temperatures if t == t}, reverse=True)
+    known = [None if math.isnan(one) else one for one in tree.similarities]
+    assert told["similarities"] == known
+    assert told["meaning"].startswith("how many times as often as by chance")
     assert told["parents"] == list(tree.parents)
     for node in range(tree.n_nodes):
         t = tree.temperatures[node]
@@ -124,9 +133,25 @@ def test_tree_of_a_hierarchy_has_words_of_its_own() -> None:
     assert told["sizes"][0] == pytest.approx(1.0)
 
 
+def test_a_fixed_number_of_topics_has_a_tree_without_splits() -> None:
+    model = corpora.fixed().model
+    told = contents.tree_meta(model, NAMES)
+    assert told is not None
+    assert told["kind"] == "topics"
+    assert told["splits"] == []
+    nodes = [topic["node"] for topic in contents.topics_of(model, NAMES, None)]
+    assert nodes == list(model.topic_tree_.leaves)
+    # Subjects that share words and documents stand in one branch.
+    subject = (model.components_ @ np.kron(np.eye(4), np.ones((12, 1)))).argmax(axis=1)
+    for branch in model.topic_tree_.cut(2):
+        assert len({int(subject[k]) // 2 for k in branch}) == 1
+
+
 def test_no_tree_without_one() -> None:
-    assert contents.tree_meta(corpora.fixed().model, NAMES) is None
-    assert contents.topics_of(corpora.fixed().model, NAMES, None)[0]["node"] is None
+    model = copy.copy(corpora.fixed().model)
+    del model.topic_tree_
+    assert contents.tree_meta(model, NAMES) is None
+    assert contents.topics_of(model, NAMES, None)[0]["node"] is None
 
 
 def test_telling_words() -> None:

@@ -69,7 +69,8 @@ def test_meta_of_points(parts: dict[str, Part]) -> None:
     assert facts["documents"] == "120"
     assert facts["tokens"] == f"{corpora.counts().total:,.0f}"
     assert facts["without a place"] == "1"
-    assert meta["tree"]["kind"] == "splits"
+    assert meta["tree"]["kind"] == "topics"
+    assert meta["tree"]["splits"]
     assert len(meta["stages"]) > 2
 
 

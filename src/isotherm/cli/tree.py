@@ -1,4 +1,4 @@
-"""`isotherm tree`: how the topics of a run came apart as it was cooled."""
+"""`isotherm tree`: which topics of a run belong together, or how they came apart."""
 
 from __future__ import annotations
 
@@ -14,10 +14,19 @@ from isotherm.errors import IsothermError
 
 def add_arguments(parser: Parser) -> None:
     """The options of the verb."""
-    parser.example("isotherm tree articles.run", "isotherm tree articles.run --newick > tree.nwk")
+    parser.example(
+        "isotherm tree articles.run",
+        "isotherm tree articles.run --splits",
+        "isotherm tree articles.run --newick > tree.nwk",
+    )
     add_run(parser)
     parser.add_argument(
         *("-n", "--words"), type=at_least(1), default=6, help="words of each (%(default)s)"
+    )
+    parser.add_argument(
+        "--splits",
+        action="store_true",
+        help="how the topics came apart as it was cooled, instead of which belong together",
     )
     parser.add_argument("--newick", action="store_true", help="in Newick notation")
 
@@ -25,13 +34,8 @@ def add_arguments(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Show it."""
     model = runs.opened(options.run).model
-    if not hasattr(model, "tree_"):
-        raise IsothermError(
-            f"{options.run} has no tree: its topics did not come apart from one; fit with "
-            "--topics auto, or --model hierarchy"
-        )
-    words, shares = _nodes(model, options.words)
-    tree = model.tree_
+    tree = _tree(model, options)
+    words, shares = _nodes(model, options.words, tree)
     if options.newick:
         print(tree.to_newick([" ".join(words[leaf]) for leaf in tree.leaves]))
     elif options.json:
@@ -43,15 +47,32 @@ def run(options: argparse.Namespace) -> None:
         print("\n".join(_lines(tree, words, shares)))
 
 
-def _nodes(model: Any, n_words: int) -> tuple[list[list[str]], list[float]]:
+def _tree(model: Any, options: argparse.Namespace) -> Any:
+    """What was asked for; runs of older versions have a tree of splits alone."""
+    splits = getattr(model, "tree_", None)
+    tree = splits if options.splits else getattr(model, "topic_tree_", splits)
+    if tree is None and options.splits:
+        raise IsothermError(
+            f"{options.run} has no splits: its topics did not come apart from one; fit with "
+            "--topics auto, or leave --splits out"
+        )
+    if tree is None:
+        raise IsothermError(
+            f"{options.run} has no tree: a {type(model).__name__} does not tell which topics "
+            "belong together; fit with --topics auto, or --model hierarchy"
+        )
+    return tree
+
+
+def _nodes(model: Any, n_words: int, tree: Any) -> tuple[list[list[str]], list[float]]:
     """Words and share of every node: of a hierarchy its own, else what sets a branch apart."""
     if hasattr(model, "node_words"):
         tokens = model.node_tokens_
         return model.node_words(n_words), (tokens / tokens.sum()).tolist()
     from isotherm.growth_plots import node_distributions, split_words
 
-    weights, _ = node_distributions(model)
-    return split_words(model, n_words), weights.tolist()
+    weights, _ = node_distributions(model, tree)
+    return split_words(model, n_words, tree), weights.tolist()
 
 
 def _lines(tree: Any, words: list[list[str]], shares: list[float]) -> list[str]:
@@ -63,6 +84,8 @@ def _lines(tree: Any, words: list[list[str]], shares: list[float]) -> list[str]:
         component, t = tree.component(node), tree.temperatures[node]
         if component is not None:
             name = f"[{component}] "
+        elif tree.similarities:
+            name = f"({tree.similarities[node]:.3g}) "
         else:
             name = "" if math.isnan(t) else f"(T {t:.3g}) "
         found.append(f"{first}{name}{' '.join(words[node])}  {100 * shares[node]:.1f} %")

@@ -144,6 +144,10 @@ class AspectModel(GrowingEstimator):
     array([1., 1.])
     """
 
+    similarity_meaning = (
+        "how many times as often as by chance the {components} of two branches meet in {rows}"
+    )
+
     def __init__(
         self,
         n_components: int | str = 10,

@@ -40,6 +40,11 @@ class GrowingEstimator(CountEstimator):
     A shell defines `_growing_schedule`, and `_alternatives` if there is more than one model to try.
     """
 
+    # What the similarities of `topic_tree_` say, for those who see it.
+    similarity_meaning = (
+        "the share of all differences between {components} that is left where two branches are one"
+    )
+
     def cut(self, n_components: int, X: Any, sample_weight: Any = None) -> Self:
         """The same model with another number of components, no worse than a fit of that number.
 

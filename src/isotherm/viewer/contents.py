@@ -119,16 +119,25 @@ def _coherence(table: Array, counts: Counts | None) -> list[float | None]:
 
 def tree_of(model: Any) -> Tree | None:
     """The tree of a model whose topics are its leaves; None where there is none."""
-    tree = getattr(model, "tree_", None)
+    return _fitting(model, "topic_tree_") or splits_of(model)
+
+
+def splits_of(model: Any) -> Tree | None:
+    """The record of how the topics of a model came apart; None where there is none."""
+    return _fitting(model, "tree_")
+
+
+def _fitting(model: Any, name: str) -> Tree | None:
+    tree = getattr(model, name, None)
     return tree if isinstance(tree, Tree) and tree.n_leaves == len(model.weights_) else None
 
 
 def tree_meta(model: Any, names: list[str]) -> dict[str, Any] | None:
     """What the page is told of the tree of a model.
 
-    In a hierarchy nodes have words of their own. In a tree of splits a node is the mean of the
-    topics below it, weighed, and is shown by the words that set it apart from the node above: by
-    what they add to the Kullback-Leibler divergence from it.
+    In a hierarchy nodes have words of their own. In other trees a node is the mean of the topics
+    below it, weighed, and is shown by the words that set it apart from the node above: by what they
+    add to the Kullback-Leibler divergence from it.
     """
     tree = tree_of(model)
     if tree is None:
@@ -138,10 +147,15 @@ def tree_meta(model: Any, names: list[str]) -> dict[str, Any] | None:
         words = _split_words(model, tree, names)
     else:
         words = [listed(row, names, N_NODE_WORDS) for row in own]
+    splits = splits_of(model) or Tree((-1,))
+    kind = "topics" if tree.similarities else "splits"
     return {
-        "kind": "splits" if own is None else "hierarchy",
+        "kind": kind if own is None else "hierarchy",
         "parents": [*tree.parents],
         "temperatures": [_number(t) for t in tree.temperatures],
+        "similarities": [_number(one) for one in tree.similarities],
+        "meaning": getattr(model, "similarity_meaning", ""),
+        "splits": sorted({t for t in splits.temperatures if math.isfinite(t)}, reverse=True),
         "components": [tree.component(node) for node in range(tree.n_nodes)],
         "words": words,
         "sizes": [

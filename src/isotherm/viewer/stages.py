@@ -20,7 +20,7 @@ from isotherm.maps.corpus import CorpusMap
 from isotherm.maps.workflow import TRANSFORMS
 from isotherm.models.base import leaders
 from isotherm.tree import Tree
-from isotherm.viewer.contents import mean_of, name_of, telling_words, tree_of
+from isotherm.viewer.contents import mean_of, name_of, splits_of, telling_words
 from isotherm.viewer.points import Place, codes, quantised_places
 
 # Documents are folded in at each stage while non-zeros x components, over all stages, are no more.
@@ -135,7 +135,7 @@ def candidates(model: Any, given: Stages | Sequence[Stage] | None) -> list[Candi
             for one in kept
         ]
         found = [*_hot(model), *later]
-    elif getattr(model, "path_", ()) and tree_of(model) is not None:
+    elif getattr(model, "path_", ()) and splits_of(model) is not None:
         found = [
             Candidate(step.temperature, step.n_components, partial(_of_step, model, step))
             for step in model.path_
@@ -283,7 +283,7 @@ def _of_step(model: Any, step: Step) -> Moment:
 
 def _of_tree(model: Any) -> Iterator[Candidate]:
     """What a tree says by itself: at each number of branches, the mean of the topics below each."""
-    tree = tree_of(model)
+    tree = splits_of(model)
     if tree is None:
         return
     known = {t for t in tree.temperatures if math.isfinite(t)}

@@ -21,10 +21,8 @@ export function transitionsOf(data, cooling) {
   const { tree } = data;
   const found = new Set();
   if (Number.isFinite(cooling.first_critical)) found.add(cooling.first_critical);
-  if (cooling.name === "topics" && tree?.kind === "splits") {
-    tree.temperatures.forEach((temperature, node) => {
-      if (Number.isFinite(temperature) && data.children[node].length) found.add(temperature);
-    });
+  if (cooling.name === "topics" && tree?.splits?.length && tree.kind !== "hierarchy") {
+    tree.splits.forEach((temperature) => found.add(temperature));
   } else {
     const grown = cooling.trace.filter(
       (record, at) =>

@@ -1,4 +1,4 @@
-// The tree of the splits (or of a hierarchy): temperatures, words, sizes; a word's spread over the
+// The tree of topics (of splits, of a hierarchy): similarities, words, sizes; a word's spread over the
 // nodes. An ARIA tree with one stop of the tab key: arrows walk it.
 
 import { h, put, percent, short, count } from "./dom.js";
@@ -75,6 +75,12 @@ export function createTree(element, data, store) {
 
   function explain() {
     if (store.state.word >= 0) return `Bars: where “${data.word(store.state.word)}” belongs`;
+    if (tree.kind === "topics") {
+      const meaning = tree.meaning
+        .replace("{components}", nouns.components)
+        .replace("{rows}", nouns.rows);
+      return `Numbers at branches: ${meaning}; percentages are shares of all ${nouns.columns}.`;
+    }
     return tree.kind === "splits"
       ? `T is the temperature at which a ${nouns.component} split in two; percentages are shares of all ${nouns.columns}.`
       : `Percentages are shares of all ${nouns.columns}.`;
@@ -97,6 +103,7 @@ export function createTree(element, data, store) {
       words.slice(0, 4).join(" ") ||
       (tree.parents[node] < 0 ? `All ${nouns.rows}` : `Node ${node}`);
     const temperature = tree.temperatures[node];
+    const alike = tree.similarities?.[node];
     const share = spread?.get(node) ?? 0;
     const colours = [...data.topicsBelow(node)]
       .slice(0, 8)
@@ -125,6 +132,9 @@ export function createTree(element, data, store) {
       h("span.name", { text: name }),
       temperature !== null && temperature !== undefined && !leaf
         ? h("span.number.temperature", { text: `T ${short(temperature)}` })
+        : null,
+      Number.isFinite(alike) && !leaf
+        ? h("span.number.temperature", { text: short(alike), title: "similarity" })
         : null,
       h("span.number.node-share", { text: spread ? percent(share) : percent(tree.sizes[node]) }),
       spread
