@@ -78,6 +78,14 @@ def growing(document: Document) -> Iterator[Table]:
     yield Table("Text, next to fixed numbers", pick(document["text"], *keys))
 
 
+def trees(document: Document) -> Iterator[Table]:
+    """Cuts next to fits, and the branches of two trees."""
+    keys = ("corpus", "model", "labels", "topics", "fit AMI", "cut AMI", "fit CPU s", "cut CPU s")
+    yield Table("A cut and a fit of that number", pick(document["rows"], *keys, "growing CPU s"))
+    keys = ("corpus", "model", "topics", "splits AMI", "topic tree AMI")
+    yield Table("Trees opened into as many branches", pick(document["rows"], *keys))
+
+
 def growth(document: Document) -> Iterator[Table]:
     """Exponents, and the largest case of each."""
     yield Table(
@@ -189,6 +197,14 @@ SECTIONS = (
                 "costs the time of all five.",
                 growing,
                 title="Growing",
+            ),
+            Part(
+                "trees",
+                "AMI with coarse labels: of a growing run cut to as many topics as there are "
+                "labels, next to a fit of that number, and of the branches of its trees, without "
+                "fitting anything again. What is in the wrong branch is misplaced.",
+                trees,
+                title="Cuts and trees",
             ),
         ),
     ),
