@@ -1,9 +1,10 @@
-"""Figures of hierarchies: what is drawn is what the model says."""
+"""Figures of trees: what is drawn is what the model says."""
 
 import numpy as np
 import pytest
 
-from isotherm import HierarchicalClustering, IsothermError
+from isotherm import AspectModel, HierarchicalClustering, IsothermError, TwoSidedClustering
+from isotherm.growth_plots import split_words
 from isotherm.tree import Tree
 from isotherm.tree_plots import _layout, tree_words, word_spread
 
@@ -33,6 +34,17 @@ def test_every_node_shows_its_words(model: HierarchicalClustering) -> None:
     assert "4 leaves" in figure.axes[0].get_title(loc="left")
 
 
+def test_topics_show_what_sets_branches_apart_and_how_alike_they_are() -> None:
+    X = np.kron(np.eye(3, dtype=int), np.full((6, 3), 8)) + 1
+    topics = AspectModel(3, random_state=0, verbose=False).fit(X)
+    figure = tree_words(topics, n_words=2)
+    words, tree = split_words(topics, 2), topics.topic_tree_
+    said = texts(figure)
+    assert [text.split("  (")[0] for text in said] == [" ".join(one) for one in words]
+    assert said[0].endswith(f"({tree.similarities[0]:.2g})")
+    assert [said[leaf].endswith("(6)") for leaf in tree.leaves] == [True] * 3
+
+
 def test_marks_are_as_large_as_shares(model: HierarchicalClustering) -> None:
     figure = word_spread(model, 0)
     sizes = figure.axes[0].collections[0].get_sizes()
@@ -60,7 +72,10 @@ def test_a_given_figure_is_drawn_into(model: HierarchicalClustering) -> None:
 
 def test_refusals(model: HierarchicalClustering) -> None:
     with pytest.raises(IsothermError, match="str has no tree of nodes; give a fitted Hierarchical"):
-        tree_words("model")
+        word_spread("model", 0)
+    two = TwoSidedClustering(2, 2, max_iter=3, random_state=0).fit(np.eye(6, dtype=int) + 1)
+    with pytest.raises(IsothermError, match="TwoSidedClustering has no tree of topics; give an"):
+        tree_words(two)
     with pytest.raises(IsothermError, match="this HierarchicalClustering is not fitted yet"):
         word_spread(HierarchicalClustering(), 0)
     with pytest.raises(IsothermError, match="word is 99; give the number of a column, 0 to 11"):

@@ -40,25 +40,26 @@ model = AspectModel("auto", max_components=16, random_state=0).fit(corpus.counts
 print(model.describe(6))
 
 # %%
-# ``tree_`` has every split with its temperature; the words of a node are those that set it apart
-# from the node above.
+# ``topic_tree_`` puts topics together that meet in the same documents, and says how many times as
+# often as by chance; the words of a node are those that set it apart from the node above.
+# (``tree_`` has every split with its temperature.)
 
 words = growth_plots.split_words(model, 4)
 
 
 def show(node=0, depth=0):
     """Print the tree below a node."""
-    temperature = model.tree_.temperatures[node]
-    split = "" if np.isnan(temperature) else f"  (splits at T = {temperature:.2f})"
-    print("   " * depth + " ".join(words[node]) + split)
-    for child in model.tree_.children(node):
+    similarity = model.topic_tree_.similarities[node]
+    alike = "" if np.isnan(similarity) else f"  ({similarity:.2f} times chance)"
+    print("   " * depth + " ".join(words[node]) + alike)
+    for child in model.topic_tree_.children(node):
         show(child, depth + 1)
 
 
 show()
 
 # %%
-# Any smaller number of topics is a cut through the tree, settled again on the counts.
+# Any smaller number of topics is a cut, no worse than a fit of that number.
 
 for top in model.cut(5, corpus.counts).top_words(6):
     print(*top)

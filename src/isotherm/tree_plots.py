@@ -1,4 +1,4 @@
-"""Figures of hierarchies: a tree with the words of its nodes, and how a word spreads over it.
+"""Figures of trees: a tree with the words of its nodes, and how a word spreads over a hierarchy.
 
 As in `isotherm.plots`, nothing here shows a window or touches pyplot: every function returns a
 matplotlib Figure.
@@ -13,6 +13,7 @@ import numpy as np
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
 from isotherm.estimators.hierarchy import HierarchicalClustering
+from isotherm.growth_plots import split_words, topic_tree
 from isotherm.plots import BLUE, FAINT, INK, check_fitted, new_figure
 from isotherm.tree import Tree
 
@@ -38,36 +39,41 @@ class Layout(NamedTuple):
 
 
 def tree_words(
-    model: HierarchicalClustering,
+    model: Any,
     *,
     n_words: int = 4,
     by: str = "probability",
     figure: Figure | None = None,
 ) -> Figure:
-    """Figure of the tree of a hierarchy, from left to right, with words at every node.
+    """Figure of the tree of a hierarchy or of topics, from left to right, with words at every node.
 
     Parameters
     ----------
-    model : fitted HierarchicalClustering
+    model : fitted estimator
+        A HierarchicalClustering, or one with a tree of its topics (`topic_tree_`), the similarity
+        of whose branches stands in brackets.
     n_words : int
-        Words at a node.
+        Words at a node; of a tree of topics those that set a branch apart from the one above it.
     by : {"probability", "lift"}
-        Which words; see `HierarchicalClustering.node_words`.
+        Which words of a hierarchy; see `HierarchicalClustering.node_words`.
     figure : matplotlib Figure, optional
         Where to draw; a new one that fits the tree by default.
     """
-    _check(model)
-    words = model.node_words(n_words, by=by)
-    tree = model.tree_
+    tree = topic_tree(model)
+    own = isinstance(model, HierarchicalClustering)
+    words = model.node_words(n_words, by=by) if own else split_words(model, n_words, tree)
     layout = _layout(tree)
     figure = figure or _figure(tree)
     ax = _axes(figure, tree)
     _draw_branches(ax, tree, layout)
-    counts = np.bincount(model.labels_, minlength=tree.n_leaves)
+    labels = model.row_weights_.argmax(axis=1)
+    counts = np.bincount(labels, minlength=tree.n_leaves)
     for node in range(tree.n_nodes):
         component = tree.component(node)
         text = " ".join(words[node])
         if component is None:
+            if tree.similarities:
+                text += f"  ({tree.similarities[node]:.2g})"
             ax.annotate(
                 text,
                 (layout.x[node], layout.y[node]),
@@ -87,7 +93,10 @@ def tree_words(
             fontsize=7,
         )
     ax.plot(layout.x, layout.y, "o", color=BLUE, markersize=3)
-    ax.set_title(f"{tree.n_leaves} leaves, rows of each in brackets", fontsize=9, loc="left")
+    title = f"{tree.n_leaves} leaves, rows of each in brackets"
+    if tree.similarities:
+        title += "; at branches how alike they are"
+    ax.set_title(title, fontsize=9, loc="left")
     return figure
 
 

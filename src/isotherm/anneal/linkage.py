@@ -94,17 +94,24 @@ def _joined(mass: Array, apart: Array, update: Callable[..., Array]) -> list[Joi
     mass, apart = np.array(mass, np.float64), np.array(apart, np.float64)
     np.fill_diagonal(apart, np.inf)
     alive = np.ones(len(mass), bool)
+    # How far each is from the one nearest to it: most of these stay as they are.
+    nearest = apart.min(axis=1)
     joins = []
     for _ in range(len(mass) - 1):
-        i, j = sorted(divmod(int(np.argmin(apart)), len(mass)))
+        i = int(np.argmin(nearest))
+        i, j = sorted((i, int(np.argmin(apart[i]))))
         joins.append(Join(i, j, float(apart[i, j])))
         alive[[i, j]] = False
         others = np.flatnonzero(alive)
-        share = float(mass[i]), float(mass[j]), mass[others]
-        new = update(apart[i, others], apart[j, others], joins[-1].apart, share)
+        to_i, to_j = apart[i, others], apart[j, others]
+        lost = others[np.minimum(to_i, to_j) <= nearest[others]]
+        new = update(to_i, to_j, joins[-1].apart, (float(mass[i]), float(mass[j]), mass[others]))
         apart[i, others] = apart[others, i] = new
         apart[j], apart[:, j] = np.inf, np.inf
         apart[i, j] = apart[j, i] = np.inf
+        nearest[others] = np.minimum(nearest[others], new)
+        nearest[lost] = apart[lost].min(axis=1)
+        nearest[i], nearest[j] = apart[i].min(), np.inf
         mass[i] += mass[j]
         alive[i] = True
     return joins
