@@ -207,3 +207,58 @@ def test_cut_of_wide_nodes_never_gives_more_groups_than_asked_for() -> None:
         groups = tree.cut(n_groups)
         assert len(groups) == n_groups
         assert sorted(k for group in groups for k in group) == list(range(9))
+
+
+# Trees built from below -----------------------------------------------------------------------
+
+
+def alike() -> Tree:
+    """Components 0 and 1 are alike, 2 and 3 less so, and the halves hardly."""
+    nan = math.nan
+    return Tree((-1, 0, 0, 1, 1, 2, 2), (5, 6, 3, 4), (), (0.5, 1.0, 4.0, nan, nan, nan, nan))
+
+
+def test_the_least_alike_are_parted_first() -> None:
+    tree = alike()
+    assert tree.cut(2) == ((2, 3), (0, 1))
+    assert tree.cut(3) == ((0, 1), (2,), (3,))
+    assert math.isnan(tree.temperatures[0])
+
+
+def test_similarities_go_along() -> None:
+    tree = alike()
+    plain = tree.to_dict()
+    assert plain["similarity"] == 0.5
+    assert "temperature" not in plain
+    again = Tree.from_nested(json.loads(tree.to_json()))
+    assert {frozenset(g) for g in again.cut(3)} == {frozenset(g) for g in tree.cut(3)}
+    assert sorted(again.similarities[:2]) == [0.5, 1.0]
+    assert tree != Tree(tree.parents, tree.leaves)
+    assert tree == alike()
+    assert hash(tree) == hash(alike())
+    # As long as the logarithm of how much more alike what is below is.
+    assert tree.to_newick() == "((2:1,3:1):0.693147,(0:1,1:1):2.07944);"
+    # A node that is hardly more alike than its parent is taken out.
+    flat = Tree(
+        tree.parents, tree.leaves, (), (0.5, 0.51, 4.0, *tree.similarities[3:])
+    ).contracted()
+    assert flat.children(0) == (1, 2, 3)
+    assert flat.similarities[:2] == (0.5, 4.0)
+    assert len(flat.similarities) == flat.n_nodes
+
+
+@pytest.mark.parametrize(
+    ("values", "temperatures", "message"),
+    [
+        ((1.0,), (), "1 similarities are given for 3 nodes"),
+        ((1.0, 2.0, math.nan), (), "node 1 is a leaf with similarity 2.0"),
+        ((math.nan,) * 3, (), "node 0 has similarity nan"),
+        ((-1.0, math.nan, math.nan), (), "node 0 has similarity -1.0"),
+        ((1.0, math.nan, math.nan), (2.0, math.nan, math.nan), "give one of them"),
+    ],
+)
+def test_similarities_without_sense_are_refused(
+    values: tuple[float, ...], temperatures: tuple[float, ...], message: str
+) -> None:
+    with pytest.raises(IsothermError, match=message):
+        Tree((-1, 0, 0), temperatures=temperatures, similarities=values)

@@ -231,6 +231,17 @@ def test_only_what_a_fit_sets_is_set(name: str, tmp_path: Path) -> None:
         isotherm.load(path)
 
 
+def test_trees_of_older_files_have_no_similarities(tmp_path: Path) -> None:
+    model = AspectModel(1)
+    model.tree_ = isotherm.Tree((-1, 0, 0), temperatures=(2.0, np.nan, np.nan))
+    content = codec.Writer(registry.known()).encode(model, "it")
+    del content["fields"]["fitted"]["items"]["tree_"]["fields"]["similarities"]
+    path = archive.write(tmp_path / "model.iso", archive.Archive("fit", content, {}))
+    found = isotherm.load(path).tree_
+    assert found == model.tree_
+    assert found.similarities == ()
+
+
 def test_types_of_ones_own_can_be_added() -> None:
     own = codec.Registry()
     own.add("Own", codec.Entry(Own, lambda value: {}, lambda values: Own()))
