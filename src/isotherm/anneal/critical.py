@@ -3,6 +3,11 @@
 The largest eigenvalues of a model's curvatures, summed over all blocks; only vectors as long as a
 mode leave a block. A single curvature is solved by Lanczos (or whole, where modes are short), those
 of many components together, one product for all of them at a time.
+
+A row that shares hardly a column with the others is nearly a block of its own in the counts, and so
+has a critical temperature near the highest that there is, however small it is. Where more than half
+of a mode lies on rows in which it is so dense that they cannot be more than a given share of the
+component, those rows are set aside, and the mode of the others is looked for.
 """
 
 from __future__ import annotations
@@ -18,13 +23,18 @@ from isotherm.anneal.trace import State
 from isotherm.data.base import Array, Data, Expected
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
-from isotherm.models.base import Curvature, Model, Probes, inverse
+from isotherm.models.base import Curvature, Deviation, Model, Probes, inverse
 
 log = logging.getLogger("isotherm")
 
 # Solves for many components: Lanczos steps between restarts, restarts, and the residual relative to
 # the eigenvalue at which a component is done. Directions that are less exact make worse splits.
 CYCLE, MOST_CYCLES, EXACT = 8, 5, 0.05
+# A mode on less than this share of a component is not what is called its transition.
+LEAST = 0.01
+# Share of a mode on such rows above which they are set aside, how often that may happen, and modes
+# of a single curvature that are looked at together, each time twice as many.
+HALF, MOST_ROUNDS, MOST_MODES = 0.5, 12, 16
 
 
 class _Vector(NamedTuple):
@@ -55,22 +65,30 @@ def first_critical(model: Model, data: Data) -> float:
     """Temperature of the first transition: that of the one-component solution."""
     hot = model.hot()
     state = state_of(hot, data, hot.collapsed(data.summary, data.kernels.dtype))
-    return component_split(hot, data, state, 1.0 + hot.zero_temperature, 0).temperature
+    return component_split(hot, data, state, 1.0 + hot.zero_temperature, 0, LEAST).temperature
 
 
 def critical_temperatures(model: Model, data: Data, state: State, temperature: float) -> Array:
     """Critical temperatures of all that may split at a state."""
     found = [
-        component_split(model, data, state, temperature, int(c)).temperatures
+        component_split(model, data, state, temperature, int(c), LEAST).temperatures
         for c in model.probes(state.params).components
     ]
     return np.concatenate(found)
 
 
 def component_split(
-    model: Model, data: Data, state: State, temperature: float, component: int
+    model: Model,
+    data: Data,
+    state: State,
+    temperature: float,
+    component: int,
+    least: float = 0.0,
 ) -> Split:
-    """Critical temperatures and direction of one component at a state."""
+    """Critical temperatures and direction of one component at a state.
+
+    Modes of rows that are less than the share `least` of the component are passed over.
+    """
     probes = model.probes(state.params)
     n_vectors = probes.size if probes.dense else 1
     deviations = _deviations(model, data, state, temperature, np.full(n_vectors, component))
@@ -79,10 +97,29 @@ def component_split(
         values, vectors = np.linalg.eigh((whole + whole.T) / 2)
     else:
         values, vectors = _lanczos(data, deviations, probes)
+        values, vectors = _of_many_rows(data, deviations, probes, values, vectors, least)
     singular = np.sqrt(np.maximum(values[::-1][: probes.n_modes], 0.0))
     return Split(
         np.array([model.critical_temperature(float(value)) for value in singular]), vectors[:, -1]
     )
+
+
+def _of_many_rows(
+    data: Data, deviations: Any, probes: Probes, values: Array, vectors: Array, least: float
+) -> tuple[Array, Array]:
+    """Eigenvalues and vectors once the rows are set aside that too small a mode lies on."""
+    if not least or probes.n_modes > 1:
+        return values, vectors
+    first, n_modes = (values, vectors), 1
+    for _ in range(MOST_ROUNDS):
+        deviations, small = _without_small(data, deviations, vectors, np.full(1, least))
+        if not small[-1]:
+            return values, vectors
+        n_modes = min(2 * n_modes, MOST_MODES, probes.size - 1)
+        values, vectors = _lanczos(data, deviations, probes._replace(n_modes=n_modes))
+        if not values[-1] > 0:
+            break  # then nothing but small modes was there
+    return first
 
 
 def component_splits(
@@ -92,27 +129,39 @@ def component_splits(
     temperature: float,
     components: Array,
     threshold: float = float("nan"),
+    least: Array | None = None,
 ) -> Splits:
     """Highest critical temperature of some components (C,), all at once, to about a percent.
 
     Restarted Lanczos solves for all of them side by side: a step costs one product with all
     curvatures, about a sweep. With a threshold it is enough to know of the others that they do not
-    split at that temperature.
+    split at that temperature. Modes of rows that are less than the share `least` (C,) of the
+    component are passed over.
     """
     deviations = _deviations(model, data, state, temperature, components)
+    least = np.zeros(len(components)) if least is None else least
     left, size = np.arange(len(components)), model.probes(state.params).size
     values, vectors = np.zeros(len(components)), np.zeros((size, len(components)))
     x = np.repeat(_tilted(size)[:, None], len(components), axis=1).astype(data.kernels.dtype)
-    for _ in range(MOST_CYCLES):
+    cycles = np.zeros(len(components), int)
+    for _ in range(MOST_CYCLES * MOST_ROUNDS):
         found, error, x = _cycle(data, deviations, x)
-        values[left], vectors[:, left] = found, x
         stable = _temperatures(model, found + error) < threshold
-        going = ~(stable | (error <= EXACT * found))
+        cycles[left] += 1
+        small = np.zeros(len(left), bool)
+        if least.any() and not stable.all():
+            deviations, small = _without_small(
+                data, deviations, x, np.where(stable, 0.0, least[left])
+            )
+            cycles[left[small]] = 0
+        values[left], vectors[:, left] = np.where(small, 0.0, found), x
+        done = stable | (error <= EXACT * found) | (cycles[left] == MOST_CYCLES)
+        going = small | ~done
         if not going.any():
             break
         if 2 * going.sum() < len(left):
             left, x = left[going], x[:, going]
-            deviations = _deviations(model, data, state, temperature, components[left])
+            deviations, _, _ = data.sweep(_take, deviations, np.flatnonzero(going))
     return Splits(components, _temperatures(model, values), vectors)
 
 
@@ -190,6 +239,64 @@ def _lanczos(data: Data, deviations: Any, probes: Probes) -> tuple[Array, Array]
         values, vectors = stalled.eigenvalues, stalled.eigenvectors
     order = np.argsort(values)
     return values[order], vectors[:, order]
+
+
+class _Sums(NamedTuple):
+    parts: Array
+    shares: Array
+
+
+def _without_small(data: Data, deviations: Any, vectors: Array, least: Array) -> tuple[Any, Array]:
+    """Curvatures without the rows that too small a mode lies on, and whether each mode is such.
+
+    Where a mode is so dense on rows that they are at most the share `least` (C,) of a component,
+    and more than half of it lies there, that is what it is about.
+    """
+    _, sums, _ = data.sweep(_measure, deviations, vectors)
+    bounds = _Sums(sums.parts, sums.shares * least)
+    _, dense, _ = data.sweep(_measure, deviations, vectors, bounds)
+    small = dense.parts > HALF * sums.parts
+    if small.any():
+        bounds = bounds._replace(shares=bounds.shares * small)
+        deviations, _, _ = data.sweep(_leave_out, deviations, vectors, bounds)
+    return deviations, small
+
+
+def _measure(
+    k: Kernels, block: Any, deviation: Any, vectors: Array, bounds: _Sums | None = None
+) -> Expected:
+    """Parts and shares of all rows together, or of the dense ones."""
+    if not isinstance(deviation, Deviation):
+        # What splits is no set of rows.
+        return Expected(deviation, _Sums(*np.zeros((2, vectors.shape[1]))), 0.0)
+    parts, shares = deviation.parts(block, vectors, k), deviation.shares()
+    heavy = np.repeat(block.weight[:, None], vectors.shape[1], axis=1)
+    if bounds is not None:
+        heavy *= _dense(parts, shares, bounds)
+    return Expected(
+        deviation, _Sums((heavy * parts).sum(axis=0), (heavy * shares).sum(axis=0)), 0.0
+    )
+
+
+def _leave_out(
+    k: Kernels, block: Any, deviation: Deviation, vectors: Array, bounds: _Sums
+) -> Expected:
+    rows = _dense(deviation.parts(block, vectors, k), deviation.shares(), bounds)
+    if rows.shape[1] > deviation.gain.shape[1]:
+        rows = np.asarray(rows.any(axis=1, keepdims=True))
+    return Expected(deviation.without(rows), (), 0.0)
+
+
+def _dense(parts: Array, shares: Array, bounds: _Sums) -> Array:
+    """Rows whose part of a mode is out of all proportion to their share in the component, (I, C).
+
+    Together they have no more than the share `bounds.shares`; where that is 0, there are none.
+    """
+    return np.asarray((parts * bounds.shares > bounds.parts * shares) & (bounds.shares > 0))
+
+
+def _take(k: Kernels, block: Any, deviation: Deviation, index: Array) -> Expected:
+    return Expected(deviation.taken(index), (), 0.0)
 
 
 def _deviations(

@@ -122,7 +122,9 @@ def split(growth: Growth, grown: Grown, data: Data, last: float, temperature: fl
     able = _able(growth, grown, data) if growth.enough > K else []
     if not able:
         return grown
-    found = component_splits(model, data, state, last, np.array(able), temperature)
+    which = np.array(able)
+    least = _least(growth, weight[which] * data.summary.row_weight)
+    found = component_splits(model, data, state, last, which, temperature, least)
     order = np.argsort(-found.temperatures, kind="stable")
     order = order[found.temperatures[order] >= temperature][: growth.max_components - K]
     if not len(order):
@@ -140,6 +142,14 @@ def split(growth: Growth, grown: Grown, data: Data, last: float, temperature: fl
     params = model.pushed(params, moves)
     state = State(params, rows, model.prior_energy(params, data.summary))
     return Grown(model, state, stats, branches.split(which.tolist(), temperature))
+
+
+def _least(growth: Growth, rows: Array) -> Array:
+    """Least share of components of so many rows (C,) that may come apart from the rest of them.
+
+    Less would be merged with the rest again, as too small or as hardly a difference.
+    """
+    return np.maximum(growth.merged, growth.min_size / np.maximum(rows, growth.min_size))
 
 
 def _able(growth: Growth, grown: Grown, data: Data) -> list[int]:

@@ -46,6 +46,14 @@ class AspectStats(NamedTuple):
     word: Array
 
 
+class AspectDeviation(Deviation):
+    """Curvatures of aspects, whose rows are shared out by token."""
+
+    def shares(self) -> Array:
+        """P(x|a) per unit of the row's weight: gain x shift^2, as the formulas below have it."""
+        return super().shares() * np.asarray(self.shift, np.float64) ** 2
+
+
 @dataclass(frozen=True)
 class Aspect(Topics):
     """Aspect model with `n_components` aspects.
@@ -142,7 +150,7 @@ class Aspect(Topics):
         temperature: float,
         components: Array,
         k: Kernels,
-    ) -> Deviation:
+    ) -> AspectDeviation:
         """R / sqrt(P(x|a) P(y|a)) - sqrt(P(x|a) P(y|a)), R = n Q(a|x,y) / (N P(a))."""
         U, V = self._tables(params, rows, temperature, k)
         z = k.dots(block, U, V)
@@ -157,7 +165,7 @@ class Aspect(Topics):
         gain = U * share * inverse(table * params.row_mass[components])
         scale = V[:, components] * inverse(np.sqrt(p))
         parts = gain, scale, table * inverse(share), np.sqrt(p)
-        return Deviation(ratio, *(part.astype(k.dtype, copy=False) for part in parts))
+        return AspectDeviation(ratio, *(part.astype(k.dtype, copy=False) for part in parts))
 
     def critical_temperature(self, singular: float) -> float:
         """T_c = 1 + s2."""

@@ -7,7 +7,7 @@ sweep at fixed temperature never raises their sum.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -61,7 +61,8 @@ class Deviation(NamedTuple):
     C = `values` x `scale` - `shift` x `centre`, where `values` (nnz,) stand on the pattern of the
     counts, `gain` (I, C) and `shift` (I, C) or (I, 1) belong to rows, `scale` and `centre` (J, C)
     to columns, all in the type of the tables. The second term takes the direction out that would
-    break the normalisation. A product costs about as much as an E-step with C components.
+    break the normalisation. A product costs about as much as an E-step with C components. Where
+    rows belong to components, gain is to what degree.
     """
 
     values: Array
@@ -72,14 +73,37 @@ class Deviation(NamedTuple):
 
     def product(self, block: Block, vectors: Array, k: Kernels) -> Array:
         """C'diag(weight gain) C v for each component, (J, C) from (J, C)."""
-        pattern = block.with_values(self.values)
-        image = k.times(pattern, self.scale * vectors)
-        image -= self.shift * np.einsum("jc,jc->c", self.centre, vectors, dtype=np.float64)
+        image = self._image(block, vectors, k)
         image *= self.gain
-        back = k.transposed_times(pattern, image)
+        back = k.transposed_times(block.with_values(self.values), image)
         back *= self.scale
         back -= self.centre * np.einsum("i,ic,ic->c", block.weight, self.shift, image)
         return back
+
+    def parts(self, block: Block, vectors: Array, k: Kernels) -> Array:
+        """What each row, counted once, adds to v'C'diag(gain) C v, (I, C) float64."""
+        image = np.asarray(self._image(block, vectors, k), np.float64)
+        return np.asarray(np.asarray(self.gain, np.float64) * image**2)
+
+    def shares(self) -> Array:
+        """Share of each row, counted once, in the component, up to a factor of that; (I, C)."""
+        return np.asarray(self.gain, np.float64)
+
+    def taken(self, index: Array) -> Self:
+        """Those of some of the components."""
+        gain, scale, shift, centre = (
+            part if part.shape[1] == 1 else np.take(part, index, axis=1) for part in self[1:]
+        )
+        return self._replace(gain=gain, scale=scale, shift=shift, centre=centre)
+
+    def without(self, rows: Array) -> Self:
+        """The same without some rows, (I, C) bool."""
+        return self._replace(gain=self.gain * (~rows).astype(self.gain.dtype))
+
+    def _image(self, block: Block, vectors: Array, k: Kernels) -> Array:
+        image = k.times(block.with_values(self.values), self.scale * vectors)
+        image -= self.shift * np.einsum("jc,jc->c", self.centre, vectors, dtype=np.float64)
+        return image
 
 
 class Model(Protocol):
