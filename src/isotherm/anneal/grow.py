@@ -147,9 +147,10 @@ def split(growth: Growth, grown: Grown, data: Data, last: float, temperature: fl
 def _least(growth: Growth, rows: Array) -> Array:
     """Least share of components of so many rows (C,) that may come apart from the rest of them.
 
-    Less would be merged with the rest again, as too small or as hardly a difference.
+    What is too small is merged with the rest again. A tempered prior keeps halves of equal size:
+    less than half of `resolved` would make two that are nearly one and never split again.
     """
-    return np.maximum(growth.merged, growth.min_size / np.maximum(rows, growth.min_size))
+    return np.maximum(0.5 * growth.resolved, growth.min_size / np.maximum(rows, growth.min_size))
 
 
 def _able(growth: Growth, grown: Grown, data: Data) -> list[int]:
