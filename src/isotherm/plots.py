@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from isotherm.anneal.trace import Fit, Record
+from isotherm.anneal.trace import Fit, Record, way
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
 from isotherm.estimators.annealed import Annealed
@@ -177,7 +177,8 @@ def path_of(source: Source) -> Path:
     else:
         trace, marks = _records(source), (math.nan, math.nan)
     # Heating and grids come in another order; the axis runs from hot to cold all the same.
-    return Path(tuple(sorted(trace, key=lambda record: -record.temperature)), *marks, parts)
+    trace = sorted(way(trace), key=lambda record: -record.temperature)
+    return Path(tuple(trace), *marks, parts)
 
 
 def check_fitted(model: Any) -> None:

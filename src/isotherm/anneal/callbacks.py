@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import math
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TextIO
 
@@ -17,6 +18,12 @@ log = logging.getLogger("isotherm")
 
 class Callback:
     """Base of callbacks; the hooks do nothing until they are overridden."""
+
+    def on_fit_begin(self) -> None:
+        """Before the first run of a fit by an estimator, which may be of several."""
+
+    def on_fit_end(self) -> None:
+        """After the last run of that fit, however it ended."""
 
     def on_begin(self) -> None:
         """Before the run."""
@@ -66,9 +73,11 @@ class GenerationRule(Callback):
     """Stop a growing run after `patience` generations in a row that were not worth it.
 
     A temperature at which components were added opens a generation, and so does every temperature
-    once there are `limit` of them. It is worth it if it lowers the best held-out score by the share
-    `gain`; one with more components than the best and a score above it by the share `much`, or with
-    the most that there may be and any worse score, ends the run at once.
+    once there are `limit` of them. Components that are too small to be worth it, even if they told
+    all of their tokens from the others, do not count. A generation is worth it if it lowers the
+    best held-out score by the share `gain`; one with more components than the best and a score
+    above it by the share `much`, or with the most that there may be and any worse score, ends the
+    run at once.
     """
 
     patience: int = 2
@@ -78,14 +87,17 @@ class GenerationRule(Callback):
 
     def on_temperature(self, fit: Fit) -> bool:
         """Whether the last generations brought nothing."""
-        best, wasted, before, enough = float("inf"), 0, 0, 0
+        best, wasted, before, enough, seen = float("inf"), 0, 0, 0, 0.0
         for record in fit.trace:
-            grew = record.n_components > before or record.n_components >= self.limit
+            # No component is worth more than what its weight tells, which adds up.
+            small = record.entropy - seen < -math.log1p(-self.gain)
+            full = record.n_components >= self.limit
+            grew = full or (record.n_components > before and not small)
             before = record.n_components
             if record.heldout < best * (1.0 - self.gain):
-                best, wasted, enough = record.heldout, 0, record.n_components
+                best, wasted, enough, seen = record.heldout, 0, record.n_components, record.entropy
             elif grew:
-                wasted += 1
+                wasted, seen = wasted + 1, record.entropy
         last = fit.trace[-1]
         share = self.gain if last.n_components >= self.limit else self.much
         beyond = last.n_components > enough or last.n_components >= self.limit
@@ -95,19 +107,51 @@ class GenerationRule(Callback):
 
 @dataclass
 class TimeLimit(Callback):
-    """Stop after the first temperature that ends so many seconds into a run."""
+    """Stop after the first temperature that ends so many seconds into a fit.
+
+    A fit may be several runs: other models are tried, components are joined, and what was chosen
+    settles on all counts. Once time is up no further run begins, and the settling is a single
+    sweep. Given to an `Annealer` itself, the limit is that of a run.
+    """
 
     seconds: float
     clock: Callable[[], float] = time.monotonic
     begin: float = field(init=False, default=0.0)
+    fits: int = field(init=False, default=0, compare=False)
+
+    def on_fit_begin(self) -> None:
+        """Start the clock, unless this fit is part of another."""
+        if not self.fits:
+            self.begin = self.clock()
+        self.fits += 1
+
+    def on_fit_end(self) -> None:
+        """What comes next is timed by itself."""
+        self.fits -= 1
 
     def on_begin(self) -> None:
-        """Start the clock."""
-        self.begin = self.clock()
+        """Start the clock, unless the run is part of a fit."""
+        if not self.fits:
+            self.begin = self.clock()
+
+    @property
+    def is_up(self) -> bool:
+        """Whether time is up."""
+        return self.clock() - self.begin > self.seconds
 
     def on_temperature(self, fit: Fit) -> bool:
         """Whether time is up."""
-        return self.clock() - self.begin > self.seconds
+        return self.is_up
+
+
+def limits(callbacks: Iterable[Callback]) -> list[TimeLimit]:
+    """Those of some callbacks that limit the time."""
+    return [one for one in callbacks if isinstance(one, TimeLimit)]
+
+
+def time_is_up(callbacks: Iterable[Callback]) -> bool:
+    """Whether there is a limit of time among some callbacks, and it has passed."""
+    return any(one.is_up for one in limits(callbacks))
 
 
 @dataclass

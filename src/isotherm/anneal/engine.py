@@ -16,10 +16,10 @@ import numpy as np
 
 from isotherm.anneal import journal
 from isotherm.anneal.callbacks import Callback
-from isotherm.anneal.grow import Grown, Growth, merge, split
+from isotherm.anneal.grow import Grown, Growth, entropy, merge, split
 from isotherm.anneal.heldout import Heldout
 from isotherm.anneal.journal import Sweeps
-from isotherm.anneal.progress import Best, Run
+from isotherm.anneal.progress import NAN, Best, Run
 from isotherm.anneal.relax import relax
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.start import Noisy, Start
@@ -349,7 +349,7 @@ class Annealer:
 
     def _record(
         self,
-        model: Model,
+        model: Any,
         data: Data,
         settled: _Settled,
         temperature: float,
@@ -371,6 +371,7 @@ class Annealer:
             time.perf_counter() - clock,
             settled.converged,
             self.stepwise.passes if self.stepwise else 0,
+            entropy(model.components(params)[0]) if self.growth else NAN,
         )
 
 

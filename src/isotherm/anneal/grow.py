@@ -192,6 +192,12 @@ def merge(growth: Growth, grown: Grown, data: Data, temperature: float) -> tuple
     return Grown(model, State(params, rows, extra), stats, branches.without(gone)), True
 
 
+def entropy(weight: Array) -> float:
+    """Entropy of weights (K,) in nats: what knowing the components is worth at most, per token."""
+    share = weight[weight > 0] / weight.sum()
+    return float(-(share * np.log(share)).sum())
+
+
 def _variation(table: Array, a: int, b: int) -> float:
     """Total variation of two distributions of a table (J, K)."""
     return 0.5 * float(np.abs(table[:, a] - table[:, b]).sum(dtype=np.float64))

@@ -9,14 +9,15 @@ not mind.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from isotherm.anneal.branches import Branches
-from isotherm.anneal.callbacks import Callback, HeldoutRule
+from isotherm.anneal.callbacks import Callback, HeldoutRule, limits, time_is_up
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.grow import Growth, regrouped
 from isotherm.anneal.heldout import Heldout
@@ -24,8 +25,22 @@ from isotherm.anneal.linkage import joins_by_columns
 from isotherm.anneal.schedule import Exponential, Fixed, Schedule
 from isotherm.anneal.start import state_of
 from isotherm.anneal.stepwise import expect
-from isotherm.anneal.trace import Fit, Outcome, State, Step, completed
+from isotherm.anneal.trace import (
+    COOLING_ON,
+    JOINED,
+    JOINING,
+    Fit,
+    Outcome,
+    Record,
+    State,
+    Step,
+    Trace,
+    completed,
+)
 from isotherm.data.base import Array, Data
+from isotherm.models.base import leaders
+
+log = logging.getLogger("isotherm")
 
 # T - zero is multiplied by this as the chosen number cools on.
 RATE = 0.95
@@ -40,6 +55,10 @@ class _Found(NamedTuple):
 
     step: Step
     state: State
+
+
+# What is best so far, and the records of the run that has ended.
+_Tries = Iterator[tuple[_Found, Trace]]
 
 
 class _Search(NamedTuple):
@@ -60,7 +79,7 @@ class _Search(NamedTuple):
             self.annealer,
             schedule=schedule,
             growth=None,
-            callbacks=rules,
+            callbacks=(*rules, *limits(self.annealer.callbacks)),
             tol=self.annealer.tol * self.growth.closeness(model.n_components),
         )
         rng = np.random.default_rng(0)
@@ -78,23 +97,78 @@ def fewest(annealer: Annealer, fit: Fit, data: Data, heldout: Heldout) -> Fit:
     data : Data
     heldout : Heldout
         That the number of components was chosen by.
+
+    Returns
+    -------
+    Fit
+        Its trace goes on with what was tried. After an interrupt, or when time is up, it is what
+        was best until then.
     """
     if fit.outcome is Outcome.INTERRUPTED:
         return fit
     search = _Search(annealer, annealer.growth or Growth(), data, heldout)
-    step = next(step for step in fit.path if step.n_components == fit.model.n_components)
-    chosen = _Found(step._replace(params=fit.state.params), fit.state)
+    found, trace = _chosen(fit), fit.trace
+    outcome: Outcome = fit.outcome
     try:
-        step, state = _joined(search, _cooled_on(search, chosen, fit))
+        for best, records in _tries(search, found, fit):
+            found, trace = best, (*trace, *records)
     except KeyboardInterrupt:
-        return replace(fit, outcome=Outcome.INTERRUPTED)
+        outcome = Outcome.INTERRUPTED
+    return replace(_with(fit, found), trace=_marked(trace, found.step), outcome=outcome)
+
+
+def without_copies(annealer: Annealer, fit: Fit, data: Data) -> Fit:
+    """The fit with components joined that have not come apart clearly: those of a run broken off.
+
+    What splits is a pair of copies at first, and all of them may have split just before.
+    """
+    growth, found = annealer.growth or Growth(), _chosen(fit)
+    weight, table = fit.model.components(fit.state.params)
+    joins = leaders(weight, table, 2.0 * growth.resolved)
+    merges = [(int(joins[c]), c) for c in range(len(weight)) if joins[c] != c]
+    if not merges:
+        return fit
+    step, state = _put_together(data, _swept(data, found), merges)
+    log.warning("interrupted: %d components had not come apart and were joined", len(merges))
+    return _with(fit, _Found(step._replace(heldout=float("nan")), state))
+
+
+def _chosen(fit: Fit) -> _Found:
+    step = next(step for step in fit.path if step.n_components == fit.model.n_components)
+    return _Found(step._replace(params=fit.state.params), fit.state)
+
+
+def _with(fit: Fit, found: _Found) -> Fit:
+    """The fit with another step as the one that was chosen."""
+    step, state = found
     others = [one for one in fit.path if one.n_components != step.n_components]
     path = tuple(sorted([*others, step], key=lambda one: one.n_components))
     changed = {"model": step.model, "state": state, "temperature": step.temperature}
     return replace(fit, tree=step.tree, path=path, **changed)
 
 
-def _cooled_on(search: _Search, chosen: _Found, fit: Fit) -> _Found:
+def _marked(trace: Trace, step: Step) -> Trace:
+    """Records that say which of what was tried, joining components, is what was chosen."""
+
+    def phase(record: Record) -> str:
+        chosen = (record.n_components, record.heldout) == (step.n_components, step.heldout)
+        return JOINED if record.phase == JOINING and chosen else record.phase
+
+    return tuple(replace(record, phase=phase(record)) for record in trace)
+
+
+def _tries(search: _Search, found: _Found, fit: Fit) -> _Tries:
+    """All that is tried, one run after the other, until time is up."""
+    if time_is_up(search.annealer.callbacks):
+        return
+    for colder, records in _cooled_on(search, found, fit):
+        found = colder
+        yield colder, records
+    if not time_is_up(search.annealer.callbacks):
+        yield from _joined(search, found)
+
+
+def _cooled_on(search: _Search, chosen: _Found, fit: Fit) -> _Tries:
     """The chosen step at the lower temperature at which it predicts best, if there is one."""
     step = chosen.step
     zero, last = step.model.zero_temperature, step.temperature
@@ -103,37 +177,37 @@ def _cooled_on(search: _Search, chosen: _Found, fit: Fit) -> _Found:
     colder = [record for record in fit.trace if record.temperature < last]
     went_on = bool(colder) and colder[0].n_components == step.n_components
     if not zero < start < last or (went_on and colder[0].heldout >= step.heldout):
-        return chosen  # in the second case the run itself tried that number there
+        return  # in the second case the run itself tried that number there
     schedule = Exponential(RATE, start=start, end=end)
     # Rows begin anew: on planted topics that predicts better than to go on from settled ones.
     begin = state_of(step.model, search.data, step.params)
     cold = search.run(step.model, begin, schedule, HeldoutRule(1))
     score = min(record.heldout for record in cold.trace)
-    if score >= step.heldout:
-        return chosen
-    step = step._replace(params=cold.state.params, temperature=cold.temperature, heldout=score)
-    return _Found(step, cold.state)
+    better = step._replace(params=cold.state.params, temperature=cold.temperature, heldout=score)
+    found = _Found(better, cold.state) if score < step.heldout else chosen
+    yield found, tuple(replace(record, phase=COOLING_ON) for record in cold.trace)
 
 
-def _joined(search: _Search, found: _Found) -> _Found:
+def _joined(search: _Search, found: _Found) -> _Tries:
     """The step with the fewest components whose held-out score is as good as any.
 
     Numbers are tried in larger and larger strides down, then halfway between the last that would
     do and the first that would not.
     """
     step, K = found.step, found.step.n_components
-    merges, whole = _merges(*step.model.components(step.params)), _swept(search, found)
+    merges, whole = _merges(*step.model.components(step.params)), _swept(search.data, found)
     enough, few, stride = K, 0, max(1, K // 8)
     needed, best = search.growth.needed(search.heldout.size), step.heldout
-    while enough - few > max(1, K // FINE):
+    limited = search.annealer.callbacks
+    while enough - few > max(1, K // FINE) and not time_is_up(limited):
         n = (enough + few) // 2 if few else max(enough - stride, 1)
-        tried = _settled(search, whole, merges[: K - n])
+        tried, records = _settled(search, whole, merges[: K - n])
         best = min(best, tried.step.heldout)
         if best < tried.step.heldout * (1.0 - needed):
             few = n
         else:
             enough, found, stride = n, tried, 2 * stride
-    return found
+        yield found, records
 
 
 class _Whole(NamedTuple):
@@ -144,32 +218,40 @@ class _Whole(NamedTuple):
     stats: Any
 
 
-def _swept(search: _Search, found: _Found) -> _Whole:
+def _swept(data: Data, found: _Found) -> _Whole:
     step, state = found
-    rows, stats, _ = search.data.sweep(
-        expect, state.rows, step.model, state.params, step.temperature
-    )
+    rows, stats, _ = data.sweep(expect, state.rows, step.model, state.params, step.temperature)
     return _Whole(step, state._replace(rows=rows), stats)
 
 
-def _settled(search: _Search, whole: _Whole, merges: Sequence[tuple[int, int]]) -> _Found:
+def _settled(
+    search: _Search, whole: _Whole, merges: Sequence[tuple[int, int]]
+) -> tuple[_Found, Trace]:
     """The step with components put together, after it has settled at its temperature."""
+    step, state = _put_together(search.data, whole, merges)
+    if step.model.n_components > search.growth.careful:
+        search = search.brief()
+    fit = search.run(step.model, state, Fixed(step.temperature))
+    score = fit.trace[-1].heldout
+    found = _Found(step._replace(params=fit.state.params, heldout=score), fit.state)
+    return found, tuple(replace(record, phase=JOINING) for record in fit.trace)
+
+
+def _put_together(data: Data, whole: _Whole, merges: Sequence[tuple[int, int]]) -> _Found:
+    """The step with the second of each pair of components put to the first."""
     step, state, stats = whole
     into = {k: k for k in range(step.n_components)}
     for kept, gone in reversed(merges):
         into[gone] = into[kept]
     index = np.array([k for k, other in into.items() if k == other])
     summed = tuple((other, k) for k, other in into.items() if k != other)
-    params, rows, stats = regrouped(search.data, state, stats, index, np.ones(len(index)), summed)
+    params, rows, stats = regrouped(data, state, stats, index, np.ones(len(index)), summed)
     model, tree = step.model.sized(len(index)), step.tree
-    params, extra = model.maximize(stats, params, step.temperature, search.data.kernels)
+    params, extra = model.maximize(stats, params, step.temperature, data.kernels)
     taken = [k for _, k in summed]
     tree = Branches(tree.parents, tree.temperatures, tree.leaves).without(taken).tree
-    if model.n_components > search.growth.careful:
-        search = search.brief()
-    fit = search.run(model, State(params, rows, extra), Fixed(step.temperature))
-    score = fit.trace[-1].heldout
-    return _Found(Step(model, fit.state.params, step.temperature, score, tree), fit.state)
+    joined = Step(model, params, step.temperature, step.heldout, tree)
+    return _Found(joined, State(params, rows, extra))
 
 
 def _merges(weight: Array, table: Array) -> list[tuple[int, int]]:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from isotherm._markup import Part, page
 from isotherm.data.base import RowsHandle
 from isotherm.tree import Tree
+
+# Phases of a fit, as records name them: a run proper, and what becomes of one that grew. It cools
+# on without splits, joins components to see what that costs, and comes to one of these.
+COOLING: Final = "cooling"
+COOLING_ON: Final = "cooling on"
+JOINING: Final = "joining"
+JOINED: Final = "joined"
 
 
 class State(NamedTuple):
@@ -45,6 +53,12 @@ class Record:
     converged : bool
     passes : int
         Stepwise passes over batches of rows that came before.
+    entropy : float
+        Of the components' weights, in nats, where components grow; else NaN.
+    phase : {"cooling", "cooling on", "joining", "joined"}
+        What the temperature was a part of. A model that grows cools on without splits afterwards,
+        then joins components for as long as held-out data do not mind: "joining" is what was only
+        tried, "joined" what was chosen.
     """
 
     temperature: float
@@ -58,6 +72,8 @@ class Record:
     seconds: float
     converged: bool
     passes: int = 0
+    entropy: float = float("nan")
+    phase: str = COOLING
 
 
 Trace = tuple[Record, ...]
@@ -78,6 +94,22 @@ class Records(tuple[Record, ...]):
         ]
         said = f"{len(self)} temperatures, the hottest first"
         return page(said, Part((*heads, "sweeps", "seconds"), rows))
+
+
+def way(trace: Sequence[Record]) -> Trace:
+    """The records that led to what was chosen, one for each temperature, in the order of the run.
+
+    Where a growing run cooled on without splits, that stands for what it tried at these
+    temperatures with splits; what was only tried, joining components, is left out.
+    """
+    on = [record for record in trace if record.phase == COOLING_ON]
+    hot = [
+        record
+        for record in trace
+        if record.phase == COOLING and not (on and record.temperature <= on[0].temperature)
+    ]
+    joined = {record.temperature: record for record in trace if record.phase == JOINED}
+    return tuple(joined.get(record.temperature, record) for record in (*hot, *on))
 
 
 class Outcome(Enum):

@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -67,7 +67,7 @@ class Annealed(BaseEstimator):
         self._check_client(client)
         if isinstance(X, StoredCounts):
             self._load_libraries(X)
-        with self._afresh(), using(client), watched() as memory:
+        with self._afresh(), self._fit_told(), using(client), watched() as memory:
             self._fit(X, sample_weight)
             if isinstance(X, StoredCounts):
                 self.peak_memory_ = memory.peak
@@ -111,6 +111,20 @@ class Annealed(BaseEstimator):
         self._come_home()
         if self.outcome_ == Outcome.INTERRUPTED.value:
             warnings.warn(f"fit was {self.outcome_}", ConvergenceWarning, stacklevel=4)
+
+    @contextmanager
+    def _fit_told(self) -> Iterator[None]:
+        """Tell callbacks of the beginning and the end of the fit."""
+        given = self.callbacks if isinstance(self.callbacks, Sequence) else ()
+        # Those that are none are refused when the parameters are checked.
+        listening = [one for one in given if isinstance(one, Callback)]
+        for callback in listening:
+            callback.on_fit_begin()
+        try:
+            yield
+        finally:
+            for callback in listening:
+                callback.on_fit_end()
 
     def _check_client(self, client: Any) -> None:
         """Refuse a cluster where a fit has no blocks to give to its workers."""

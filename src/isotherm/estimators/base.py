@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isotherm import evaluate, nested
 from isotherm._markup import Description, Part
-from isotherm.anneal.callbacks import HeldoutRule
+from isotherm.anneal.callbacks import HeldoutRule, time_is_up
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.heldout import SMOOTHING, Heldout, HeldoutTokens, smoothed_unigram
@@ -43,6 +43,8 @@ log = logging.getLogger("isotherm")
 SMALL_WORK = 2_000_000
 # As many components as this are expected where the number is to be found.
 MANY = 64
+# Sweeps that give rows their weights where there is no time for more.
+BRIEF = 10
 
 
 class _Weights(NamedTuple):
@@ -173,8 +175,10 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         head = (
             f"{type(self).__name__}: {len(self.weights_)} components "
             f"({self.n_distinct_} distinct) at T = {self.temperature_:.4g}, "
-            f"{self.n_iter_} sweeps, {len(self.trace_)} temperatures"
+            f"{self.n_iter_} sweeps, {len({one.temperature for one in self.trace_})} temperatures"
         )
+        if self.outcome_ == Outcome.INTERRUPTED.value:
+            head += f"\n{self.outcome_}"
         words = self.top_words(n_words, names=names)
         order = np.argsort(-self.weights_, kind="stable").tolist()
         rows = [(k, f"{100 * self.weights_[k]:.1f} %", " ".join(words[k])) for k in order]
@@ -328,7 +332,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
     ) -> Fit:
         """The chosen state, settled on all counts at the chosen temperature.
 
-        After an interrupt a single sweep is all that is done: it gives every row its weights.
+        After an interrupt, or when time is up, rows get their weights and a single sweep is done.
         """
         if plan.data is plan.full:
             return cooled
@@ -336,14 +340,22 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         end = dataclasses.replace(
             annealer, schedule=Fixed(cooled.temperature), callbacks=(), growth=None
         )
-        if cooled.outcome is not Outcome.INTERRUPTED:
+        outcome = cooled.outcome
+        if outcome is not Outcome.INTERRUPTED and not time_is_up(annealer.callbacks):
             try:
                 return end.run(cooled.model, plan.full, rng, state=state)
             except KeyboardInterrupt:
                 log.warning("interrupted while settling on all counts")
+                outcome = Outcome.INTERRUPTED
+        if cooled.model.for_new_rows() is cooled.model:
+            # From rows that know nothing, a single sweep would make components alike.
+            params, T = cooled.state.params, cooled.temperature
+            state = state._replace(
+                rows=fold_in(cooled.model, params, plan.full, T, max_sweeps=BRIEF)
+            )
         once = dataclasses.replace(end, max_sweeps=1, stepwise=None)
         short = once.run(cooled.model, plan.full, rng, state=state)
-        return dataclasses.replace(short, outcome=Outcome.INTERRUPTED)
+        return dataclasses.replace(short, outcome=outcome)
 
     def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
         weight, table = fit.model.components(fit.state.params)

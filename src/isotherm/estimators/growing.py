@@ -10,12 +10,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from isotherm.anneal.callbacks import GenerationRule
+from isotherm.anneal.callbacks import GenerationRule, time_is_up
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.grow import Growth
 from isotherm.anneal.heldout import Heldout
 from isotherm.anneal.linkage import tree_by_columns
-from isotherm.anneal.prune import fewest
+from isotherm.anneal.prune import fewest, without_copies
 from isotherm.anneal.schedule import Fixed, Schedule, Tempered
 from isotherm.anneal.start import Noisy, state_of
 from isotherm.anneal.trace import Fit, Outcome, State, Step, completed
@@ -163,13 +163,15 @@ class GrowingEstimator(CountEstimator):
         models = self._alternatives(model) if self._grows else [model]
         if plan.heldout is None:
             # Nothing would say which of them is better.
-            return annealer.run(models[-1], plan.data, rng)
+            fit = annealer.run(models[-1], plan.data, rng)
+            broken_off = self._grows and fit.outcome is Outcome.INTERRUPTED
+            return without_copies(annealer, fit, plan.data) if broken_off else fit
         fits: list[Fit] = []
         outcome = Outcome.FINISHED
         try:
             for one in models:
                 fits.append(annealer.run(one, plan.data, rng, heldout=plan.heldout))
-                if fits[-1].outcome is Outcome.INTERRUPTED:
+                if fits[-1].outcome is Outcome.INTERRUPTED or time_is_up(annealer.callbacks):
                     break
         except KeyboardInterrupt:
             if not fits:
@@ -179,7 +181,8 @@ class GrowingEstimator(CountEstimator):
         best = preferred(fits, max(CLEARLY, TIMES * growth.needed(plan.heldout.size)))
         # An interrupt ends the fit, also where what came before it is what is kept.
         if Outcome.INTERRUPTED in (outcome, fits[-1].outcome):
-            return dataclasses.replace(best, outcome=Outcome.INTERRUPTED)
+            best = dataclasses.replace(best, outcome=Outcome.INTERRUPTED)
+            return without_copies(annealer, best, plan.data) if self._grows else best
         return fewest(annealer, best, plan.data, plan.heldout) if self._grows else best
 
     def _check_n_components(self) -> None:

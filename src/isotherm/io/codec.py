@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, ClassVar, NamedTuple
 
@@ -61,8 +61,11 @@ class Registry:
         self.enums[kind.__name__] = kind
 
 
-def plain(kind: type[Any]) -> Entry:
-    """Entry of a frozen dataclass or a named tuple: its fields are what its constructor takes."""
+def plain(kind: type[Any], later: Sequence[str] = ()) -> Entry:
+    """Entry of a frozen dataclass or a named tuple: its fields are what its constructor takes.
+
+    Fields that came `later` may be missing in files of earlier versions: they have a default.
+    """
     if dataclasses.is_dataclass(kind):
         names = [one.name for one in dataclasses.fields(kind) if one.init]
     elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
@@ -77,7 +80,8 @@ def plain(kind: type[Any]) -> Entry:
         return {name: getattr(value, name) for name in names}
 
     def build(values: dict[str, Any]) -> Any:
-        if sorted(values) != sorted(names):
+        missing = set(names) - set(values)
+        if not missing <= set(later) or not set(values) <= set(names):
             raise ValueError(f"{kind.__name__} has other fields")
         return kind(**values)
 

@@ -146,6 +146,8 @@ PLAIN: dict[str, type[Any]] = {
 
 # What a fit set in earlier versions -> what it is called now.
 RENAMED = {"row_ids_": "row_names_"}
+# Fields that files of earlier versions do not have.
+LATER: dict[str, tuple[str, ...]] = {"Record": ("entropy", "phase")}
 
 
 def estimator(kind: type[Any]) -> Entry:
@@ -191,7 +193,7 @@ def known() -> Registry:
     """The registry of the library; `add` is for types of one's own."""
     registry = Registry()
     for name, kind in PLAIN.items():
-        registry.add(name, plain(kind))
+        registry.add(name, plain(kind, LATER.get(name, ())))
     # Trees of older files have no similarities.
     tree = plain(Tree)
     registry.add("Tree", tree._replace(build=partial(_of_any_age, tree.build)))

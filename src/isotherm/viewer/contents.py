@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from isotherm.anneal.trace import way
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
@@ -221,7 +222,7 @@ def cooling_meta(name: str, cooling: Cooling) -> dict[str, Any]:
                 "n_effective": int(record.n_effective),
                 "sweeps": int(record.sweeps),
             }
-            for record in cooling.trace
+            for record in way(cooling.trace)
         ],
     }
 
