@@ -2,9 +2,11 @@
 
 import itertools
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
+from scipy.linalg import block_diag
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
@@ -20,7 +22,13 @@ from isotherm import (
     Noisy,
     OneSidedClustering,
     Tempered,
+    TimeLimit,
+    plots,
 )
+from isotherm.anneal import prune
+from isotherm.anneal.trace import way
+from isotherm.maps.corpus import Cooling
+from isotherm.viewer.contents import cooling_meta
 from models.planted import mixture_of_unigrams
 
 K = 4
@@ -272,3 +280,195 @@ def test_what_documents_cannot_grow_with(settings: dict[str, Any], message: str)
 def test_leave_one_out_does_not_grow() -> None:
     with pytest.raises(IsothermError, match="no last posterior"):
         AspectModel("auto", leave_one_out=True).fit(PLANTED.counts)
+
+
+# Foreign rows ----------------------------------------------------------------------------------
+
+
+def mixed_topics() -> Any:
+    """Counts (300, 100) of documents that mix three topics."""
+    rng = np.random.default_rng(1)
+    topics = rng.dirichlet(np.full(100, 0.3), 3)
+    weights = rng.dirichlet(np.full(3, 0.3), 300)
+    return np.array([rng.multinomial(60, p) for p in weights @ topics])
+
+
+def with_foreign(X: Any, n_rows: int = 1, n_words: int = 20, count: int = 1) -> Any:
+    """The counts and some rows that share no column with them or with each other."""
+    return block_diag(X, *[np.full((1, n_words), count)] * n_rows)
+
+
+def near_island(X: Any) -> Any:
+    """The counts and a foreign row that has one rare word of theirs."""
+    Y = with_foreign(X)
+    Y[-1, X.sum(axis=0).argmin()] = 1
+    return Y
+
+
+MIXED = mixed_topics()
+FOREIGN = {
+    "none": MIXED,
+    "one": with_foreign(MIXED),
+    "twelve": with_foreign(MIXED, 12),
+    "one with a common word": near_island(MIXED),
+    "one in three copies": np.concatenate([with_foreign(MIXED), with_foreign(MIXED)[[-1, -1]]]),
+    "shuffled": with_foreign(MIXED)[np.random.default_rng(0).permutation(301)],
+}
+
+
+@pytest.mark.parametrize("X", FOREIGN.values(), ids=FOREIGN.keys())
+def test_foreign_rows_do_not_stand_in_the_way(X: Any) -> None:
+    model = AspectModel("auto", random_state=0).fit(X)
+    assert model.n_components_ == 3
+    # The first transition is that of the topics, 1.59, and not that of islands, 2.
+    assert model.first_critical_ == pytest.approx(1.589, abs=0.002)
+    assert model.temperature_ > 1.1
+    assert np.allclose(model.row_weights_.sum(axis=1), 1.0)
+
+
+def test_a_long_foreign_row_sets_no_first_transition() -> None:
+    # Of clusters, such a row is one of 301, and its critical temperature nearly its 2000 tokens.
+    X = with_foreign(MIXED, 1, 20, 100)
+    model = OneSidedClustering("auto", temper_prior=True, random_state=0).fit(X)
+    assert model.first_critical_ < 60.0
+    assert model.n_components_ >= 3
+
+
+def test_two_collections_that_share_nothing_split_first_and_then_go_on() -> None:
+    X = with_foreign(block_diag(MIXED, MIXED))
+    model = AspectModel("auto", random_state=0).fit(X)
+    assert model.first_critical_ == pytest.approx(2.0)
+    assert model.trace_[1].n_components == 2
+    assert model.n_components_ == 6
+    halves = model.components_[:, :100].sum(axis=1)
+    assert ((halves > 0.95) | (halves < 0.05)).all()
+
+
+# Everything that a fit does --------------------------------------------------------------------
+
+
+def crowded(**settings: Any) -> AspectModel:
+    """A model that grows to more topics than are worth it, and joins some of them."""
+    return AspectModel("auto", max_components=24, random_state=0, **settings)
+
+
+@pytest.fixture(scope="module")
+def joined() -> AspectModel:
+    rng = np.random.default_rng(1)
+    topics = rng.dirichlet(np.full(200, 0.05), 6)
+    rows = np.array([rng.multinomial(80, p) for p in rng.dirichlet(np.full(6, 0.1), 200) @ topics])
+    return crowded().fit(rows)
+
+
+def test_the_trace_has_what_was_chosen(joined: AspectModel) -> None:
+    phases = [record.phase for record in joined.trace_]
+    order = ["cooling", "cooling on", "joining"]
+    assert set(phases) == {*order, "joined"}
+    assert phases.count("joined") == 1
+    ranks = [order.index("joining" if one == "joined" else one) for one in phases]
+    assert ranks == sorted(ranks)
+    chosen = joined.trace_[phases.index("joined")]
+    assert (chosen.temperature, chosen.n_components) == (joined.temperature_, joined.n_components_)
+    assert joined.n_iter_ > sum(record.sweeps for record in joined.trace_)
+
+
+def test_the_way_has_a_record_for_each_temperature(joined: AspectModel) -> None:
+    path = way(joined.trace_)
+    temperatures = [record.temperature for record in path]
+    assert temperatures == sorted(set(temperatures), reverse=True)
+    at = {record.temperature: record for record in path}[joined.temperature_]
+    assert at.n_components == joined.n_components_
+    assert plots.path_of(joined).trace == path
+    cooling = Cooling(joined.trace_, joined.first_critical_, joined.temperature_, "components")
+    shown = cooling_meta("topics", cooling)["trace"]
+    assert {one["temperature"]: one["n_effective"] for one in shown}[joined.temperature_] == (
+        joined.n_components_
+    )
+    assert f"{len({r.temperature for r in joined.trace_})} temperatures" in joined.describe()
+
+
+class Ticking(Callback):
+    """A clock that goes on by one at every sweep of a run that tells its callbacks."""
+
+    def __init__(self) -> None:
+        self.now, self.runs = 0.0, 0
+
+    def on_begin(self) -> None:
+        self.runs += 1
+
+    def on_sweep(self, temperature: float, sweep: int, free_energy: float) -> None:
+        self.now += 1.0
+
+    def clock(self) -> float:
+        return self.now
+
+
+def test_a_time_limit_is_that_of_the_whole_fit() -> None:
+    watch = Ticking()
+    limit = TimeLimit(60.0, watch.clock)
+    model = OneSidedClustering("auto", callbacks=[watch, limit], random_state=0)
+    for _ in range(2):
+        begin, watch.runs = watch.now, 0
+        model.fit(PLANTED.counts)
+        # Of two priors the second is not tried, nothing is joined, and settling is brief.
+        assert watch.runs == 1
+        assert 60 < watch.now - begin < 60 + model.max_iter
+        assert {record.phase for record in model.trace_} == {"cooling"}
+        assert model.n_iter_ == watch.now - begin + 1
+        assert limit.fits == 0
+
+
+def test_a_time_limit_ends_the_joining() -> None:
+    watch = Ticking()
+    model = AspectModel("auto", callbacks=[TimeLimit(0.5, watch.clock)], random_state=0)
+    with mock.patch.object(prune, "_cooled_on", side_effect=lambda *given: late(watch)):
+        model.fit(PLANTED.counts)
+    assert {record.phase for record in model.trace_} == {"cooling"}
+    assert model.row_weights_.argmax(axis=1).max() > 0
+
+
+def late(watch: Ticking) -> Any:
+    """Nothing colder, but time has passed."""
+    watch.now += 1.0
+    return iter(())
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.1])
+def test_an_interrupt_leaves_no_copies(fraction: float) -> None:
+    rng = np.random.default_rng(1)
+    topics = rng.dirichlet(np.full(200, 0.05), 6)
+    rows = np.array([rng.multinomial(80, p) for p in rng.dirichlet(np.full(6, 0.1), 200) @ topics])
+
+    class AtCrowd(Callback):
+        def on_temperature(self, fit: Any) -> bool:
+            if fit.trace[-1].n_components >= 10:
+                raise KeyboardInterrupt
+            return False
+
+    model = crowded(callbacks=[AtCrowd()], validation_fraction=fraction)
+    with pytest.warns(ConvergenceWarning, match="fit was interrupted"):
+        model.fit(rows)
+    assert model.n_components_ == model.tree_.n_leaves == model.n_distinct_
+    apart = np.abs(model.components_[:, None] - model.components_).sum(axis=2) / 2
+    assert apart[~np.eye(len(apart), dtype=bool)].min() > 0.15
+    assert "interrupted" in model.describe()
+
+
+def test_an_interrupt_keeps_what_was_joined_so_far() -> None:
+    before = prune._joined
+
+    def broken(*given: Any) -> Any:
+        yield next(before(*given))
+        raise KeyboardInterrupt
+
+    rng = np.random.default_rng(1)
+    topics = rng.dirichlet(np.full(200, 0.05), 6)
+    rows = np.array([rng.multinomial(80, p) for p in rng.dirichlet(np.full(6, 0.1), 200) @ topics])
+    with (
+        mock.patch.object(prune, "_joined", side_effect=broken),
+        pytest.warns(ConvergenceWarning, match="fit was interrupted"),
+    ):
+        model = crowded().fit(rows)
+    assert [record.phase for record in model.trace_].count("joining") <= 1
+    assert model.trace_[-1].phase in ("joining", "joined")
+    assert model.n_components_ == model.tree_.n_leaves

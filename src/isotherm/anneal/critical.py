@@ -154,6 +154,8 @@ def component_splits(
                 data, deviations, x, np.where(stable, 0.0, least[left])
             )
             cycles[left[small]] = 0
+            # A mode that is gone says nothing of the others: look anew.
+            x[:, small] = _tilted(size)[:, None]
         values[left], vectors[:, left] = np.where(small, 0.0, found), x
         done = stable | (error <= EXACT * found) | (cycles[left] == MOST_CYCLES)
         going = small | ~done

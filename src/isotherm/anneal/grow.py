@@ -195,7 +195,7 @@ def merge(growth: Growth, grown: Grown, data: Data, temperature: float) -> tuple
 def entropy(weight: Array) -> float:
     """Entropy of weights (K,) in nats: what knowing the components is worth at most, per token."""
     share = weight[weight > 0] / weight.sum()
-    return float(-(share * np.log(share)).sum())
+    return max(0.0, -float((share * np.log(share)).sum()))
 
 
 def _variation(table: Array, a: int, b: int) -> float:
