@@ -397,3 +397,61 @@ def test_all_components_at_once_agree_with_one_by_one(model: Any, bounds: Any) -
         alone = component_split(model, data, state, 1.1, c)
         assert found.temperatures[c] == pytest.approx(alone.temperature, rel=2e-3)
         assert abs(found.directions[:, c] @ alone.direction) > 0.98
+
+
+# Islands ---------------------------------------------------------------------------------------
+
+
+def with_island(counts: Array, length: float = 1.0) -> Array:
+    """The counts and a row of eight columns that no other row has."""
+    wide = np.zeros((len(counts) + 1, counts.shape[1] + 8))
+    wide[:-1, :-8] = counts
+    wide[-1, -8:] = length
+    return wide
+
+
+MANY_ROWS = (
+    np.random.default_rng(3)
+    .poisson(
+        np.kron(np.random.default_rng(4).dirichlet(np.full(30, 0.5), 5) * 40, np.ones((60, 1)))
+    )
+    .astype(float)
+)
+
+
+@pytest.mark.parametrize(
+    ("model", "length"), [(Aspect(2), 1.0), (Cluster(2), 500.0)], ids=["aspect", "cluster"]
+)
+def test_a_foreign_row_does_not_set_the_first_transition(model: Any, length: float) -> None:
+    plain, island = place(MANY_ROWS), place(with_island(MANY_ROWS, length), bounds=[0, 40, 301])
+    expected = first_critical(model, plain)
+    hot = model.hot()
+    state = state_of(hot, island, hot.collapsed(island.summary, np.float64))
+    alone = component_split(hot, island, state, 1.0, 0)
+    # The mode of the row alone: of aspects T = 2, of clusters nearly all of its tokens.
+    assert alone.temperature > 1.2 * expected
+    assert (alone.direction[-8:] ** 2).sum() > 0.7
+    again = first_critical(model, island)
+    assert again == pytest.approx(expected, rel=0.02)
+    passed = component_splits(hot, island, state, 1.0, np.zeros(1, int), least=np.full(1, 0.01))
+    assert passed.temperatures[0] == pytest.approx(again, rel=0.02)
+    assert (passed.directions[-8:] ** 2).sum() < 0.01
+
+
+def test_two_halves_split_at_two_whatever_islands_there_are() -> None:
+    zero = np.zeros_like(MANY_ROWS)
+    halves = np.block([[MANY_ROWS, zero], [zero, MANY_ROWS]])
+    data = place(with_island(with_island(halves)))
+    assert first_critical(Aspect(2), data) == pytest.approx(2.0)
+    model = Aspect(1)
+    state = state_of(model, data, model.collapsed(data.summary, np.float64))
+    split = component_splits(model, data, state, 2.0, np.zeros(1, int), 1.9, np.full(1, 0.1))
+    assert split.temperatures == pytest.approx([2.0])
+    signs = np.sign(split.directions[:, 0])
+    assert abs(signs[:30].sum()) == abs(signs[30:60].sum()) == 30
+    assert signs[0] == -signs[30]
+
+
+def test_where_there_is_nothing_but_islands_the_highest_is_the_first() -> None:
+    data = place(np.eye(200))
+    assert first_critical(Aspect(2), data) == pytest.approx(2.0)

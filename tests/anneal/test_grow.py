@@ -332,6 +332,22 @@ def test_generations_that_bring_nothing_end_a_run(
     assert GenerationRule(patience=2, limit=8).on_temperature(fit_with(*steps)) is stops
 
 
+def test_components_that_are_too_small_to_be_worth_it_open_no_generation() -> None:
+    def stops(*entropies: float) -> bool:
+        trace = tuple(
+            Record(1.0, 0.0, 0.0, 100.0, K, K, (), 1, 0.0, True, entropy=one)
+            for K, one in enumerate(entropies, 1)
+        )
+        fit = Fit(None, State(None, (), 0.0), 1.0, trace)
+        return GenerationRule(patience=2).on_temperature(fit)
+
+    assert stops(0.0, 0.1, 0.2)
+    assert not stops(0.0, 0.001, 0.002)
+    assert not stops(0.0, 0.1, 0.101)
+    # They add up.
+    assert stops(0.0, *(0.001 * n for n in range(1, 9)))
+
+
 class GettingWorse:
     """A held-out score that rises whenever it is looked at."""
 

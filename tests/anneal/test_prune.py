@@ -65,6 +65,14 @@ def test_what_more_components_are_not_worth_is_taken_back(fit: Fit) -> None:
     assert step.heldout == pytest.approx(score)
     assert step.params is pruned.state.params
     assert len(pruned.path) == len(fit.path)
+    # The trace goes on with all that was tried.
+    assert pruned.trace[: len(fit.trace)] == fit.trace
+    phases = [record.phase for record in pruned.trace[len(fit.trace) :]]
+    assert phases.count("joined") == 1
+    assert set(phases) <= {"cooling on", "joining", "joined"}
+    assert pruned.n_sweeps > fit.n_sweeps
+    last = pruned.trace[len(fit.trace) + phases.index("joined")]
+    assert (last.temperature, last.n_components) == (pruned.temperature, 4)
     # The joined components are those that were planted.
     table = pruned.model.components(pruned.state.params)[1]
     cosines = (table / np.linalg.norm(table, axis=0)).T @ PLANTED.table

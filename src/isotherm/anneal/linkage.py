@@ -76,7 +76,7 @@ def joins_by_columns(weight: Array, table: Array) -> list[Join]:
     Hellinger: joining i and j costs w_i w_j / (w_i + w_j) |sqrt(p_i) - sqrt(p_j)|^2.
     """
     roots = np.sqrt(np.asarray(table, np.float64))
-    mass = np.array(weight, np.float64)
+    mass = np.maximum(weight, 1e-300).astype(np.float64)  # what is dead joins at once, and no NaN
     near = roots.T @ roots
     square = np.diag(near)[:, None] + np.diag(near) - 2.0 * near
     cost = np.outer(mass, mass) / np.maximum(np.add.outer(mass, mass), 1e-300) * square
