@@ -15,7 +15,9 @@ from scipy import sparse
 
 from io_cases import assert_same
 from isotherm import IsothermError
+from isotherm.anneal.trace import Record
 from isotherm.io import codec
+from isotherm.io.registry import known
 from isotherm.models import base as models
 from isotherm.models.base import Topics
 
@@ -257,3 +259,26 @@ def test_parts_of_a_sparse_matrix_must_fit() -> None:
     ]:
         with pytest.raises(ValueError):  # noqa: PT011 (scipy's own words)
             parts(data, indices, indptr)
+
+
+def test_fields_that_came_later_may_be_missing() -> None:
+    def read(later: tuple[str, ...], **fields: Any) -> Any:
+        registry = codec.Registry()
+        registry.add("Pair", codec.plain(Pair, later))
+        return codec.Reader(registry, {}).decode({"$": "object", "type": "Pair", "fields": fields})
+
+    assert read(("right",), left=1) == Pair(1, 3)
+    assert read(("right",), left=1, right=2) == Pair(1, 2)
+    for later, fields in (((), {"left": 1}), (("right",), {"right": 1}), (("right",), {"up": 1})):
+        with pytest.raises(ValueError, match="other fields"):
+            read(later, **fields)
+
+
+def test_records_of_earlier_versions_are_read() -> None:
+    record = Record(1.0, 2.0, 3.0, 4.0, 5, 6, (), 7, 8.0, True)
+    written = codec.Writer(known()).encode(record, "it")
+    for name in ("entropy", "phase"):
+        del written["fields"][name]
+    again = codec.Reader(known(), {}).decode(written)
+    assert again.phase == "cooling"
+    assert math.isnan(again.entropy)
