@@ -15,6 +15,18 @@ from isotherm.anneal.trace import Fit, Outcome, Record, State
 from isotherm.models.aspect import Aspect
 
 
+def cooling(scores: list[float], slopes: list[float], distinct: int = 1) -> Fit:
+    """A fit that cools by one degree a step; so much free energy is gained at each."""
+    energies = -1000.0 + np.cumsum([0.0, *slopes])
+    trace = tuple(
+        Record(
+            50.0 - i, float(energies[i]), -200.0, score, distinct if not i else 5, 5, (), 7, 1, True
+        )
+        for i, score in enumerate(scores)
+    )
+    return Fit(None, State((), (), 0.0), 1.0, trace)
+
+
 def fit_of(*scores: float, seconds: float = 0.25, distinct: int = 3) -> Fit:
     trace = tuple(
         Record(2.0 / (i + 1), -123.5, -200.0, score, distinct, 5, (), 7, seconds, True)
@@ -66,6 +78,16 @@ def test_heldout_rule_patience_and_slack() -> None:
     fit = fit_of(10.0, 10.5, 10.5, 10.5)
     assert [HeldoutRule(p).on_temperature(fit) for p in (1, 2, 3, 4)] == [True, True, True, False]
     assert not HeldoutRule(1, slack=0.06).on_temperature(fit)
+
+
+def test_heldout_rule_waits_while_most_rows_are_undecided() -> None:
+    scores = [10.0, 9.0, 9.2, 9.4, 9.6]
+    assert not HeldoutRule(2).on_temperature(cooling(scores, [100.0, 99.0, 97.0, 95.0]))
+    assert HeldoutRule(2).on_temperature(cooling(scores, [100.0, 99.0, 85.0, 80.0]))
+    assert HeldoutRule(2, undecided=0.99).on_temperature(cooling(scores, [100.0, 99.0, 97.0, 95.0]))
+    # Energies that stay put, and a run that began below the first transition, tell nothing.
+    assert HeldoutRule(2).on_temperature(cooling(scores, [1e-3] * 4))
+    assert HeldoutRule(2).on_temperature(cooling(scores, [100.0, 99.0, 97.0, 95.0], distinct=5))
 
 
 def test_heldout_rule_waits_between_transitions() -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
 
 from isotherm.anneal.trace import Fit, Record
 
 log = logging.getLogger("isotherm")
+
+# A free energy that changes by less than this share from one temperature to the next stays put.
+ROUNDING = 1e-4
 
 
 class Callback:
@@ -48,24 +52,51 @@ class HeldoutRule(Callback):
 
     Scores within `slack` of the best (relative) are a plateau, as above the first transition: they
     neither count nor reset. Between two transitions a score creeps up and then falls at the next
-    one: within `small` of the best it counts a quarter while components are still together.
+    one: within `small` of the best it counts a quarter while components are still together. A few
+    odd rows may take all components for themselves long before the others have any: while the
+    posteriors have a share of `undecided` of the entropy that they had above the first transition,
+    a worse score says nothing of most rows and does not count.
     """
 
     patience: int = 3
     slack: float = 1e-4
     small: float = 0.01
+    undecided: float = 0.9
 
     def on_temperature(self, fit: Fit) -> bool:
         """Whether the best score lies `patience` worse temperatures back."""
         best, worse = float("inf"), 0.0
-        for record in fit.trace:
+        for record, share in zip(fit.trace, uncertainties(fit.trace), strict=True):
             if record.heldout < best:
                 best, worse = record.heldout, 0.0
-            elif record.heldout > best * (1.0 + self.slack):
+            elif record.heldout > best * (1.0 + self.slack) and share < self.undecided:
                 together = record.n_effective < record.n_components
                 creeps = together and record.heldout <= best * (1.0 + self.small)
                 worse += 0.25 if creeps else 1.0
         return worse >= self.patience
+
+
+def uncertainties(trace: Sequence[Record]) -> list[float]:
+    """Entropy of the posteriors just above each temperature, as a share of that of equal ones.
+
+    The entropy is what the free energy gains per degree of cooling. The share is 0 where the trace
+    does not tell: at the first temperature, where the run began below the first transition, and
+    where the free energy of equal components does not depend on T (an untempered prior).
+    """
+    shares = [0.0] * len(trace)
+    if len(trace) < 2 or trace[0].n_effective != 1:
+        return shares
+    slopes = [_slope(before, after) for before, after in itertools.pairwise(trace)]
+    gained = slopes[0] * (trace[0].temperature - trace[1].temperature)
+    if gained > ROUNDING * abs(trace[0].free_energy):
+        shares[1:] = [slope / slopes[0] for slope in slopes]
+    return shares
+
+
+def _slope(before: Record, after: Record) -> float:
+    """Gain of free energy per degree of cooling; 0 between equal temperatures."""
+    fell = before.temperature - after.temperature
+    return (after.free_energy - before.free_energy) / fell if fell else 0.0
 
 
 @dataclass(frozen=True)

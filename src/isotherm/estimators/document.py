@@ -55,7 +55,7 @@ class DocumentMixture(GrowingEstimator):
         With "auto": most topics.
     weights : {"document", "shared", "uniform"}
         Weights per document (the thesis), one set for all documents (Hofmann & Puzicha's one-sided
-        model), or equal weights.
+        model, led by a tempered prior as there), or equal weights.
     stepwise : bool
         With weights per document: update them once per sweep as the thesis prints it, instead of
         solving for them. Slower near T = 1, same fixed points.

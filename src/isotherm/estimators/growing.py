@@ -24,6 +24,7 @@ from isotherm.data.split import as_generator
 from isotherm.errors import IsothermError
 from isotherm.estimators import checks
 from isotherm.estimators.base import MANY, CountEstimator, Plan
+from isotherm.estimators.untempered import cooled_tempered, has_untempered_prior
 from isotherm.kernels.dense import one_blas_thread
 from isotherm.models.base import CountModel
 from isotherm.tree import Tree
@@ -160,6 +161,8 @@ class GrowingEstimator(CountEstimator):
     def _cooled(
         self, annealer: Annealer, plan: Plan, model: CountModel, rng: np.random.Generator
     ) -> Fit:
+        if not self._grows and self.schedule is None and has_untempered_prior(model):
+            return cooled_tempered(annealer, model, plan.data, plan.heldout, rng)
         models = self._alternatives(model) if self._grows else [model]
         if plan.heldout is None:
             # Nothing would say which of them is better.
