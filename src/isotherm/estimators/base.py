@@ -259,6 +259,12 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
 
     def _counts(self, X: Any, *, reset: bool) -> Counts:
         """Validated counts; a fit remembers the columns, everything after is held to them."""
+        counts = self._read(X, reset=reset)
+        if reset:
+            checks.size_of_counts(counts)
+        return counts
+
+    def _read(self, X: Any, *, reset: bool) -> Counts:
         if isinstance(X, Counts):
             self._check_names(X, reset)
             return X

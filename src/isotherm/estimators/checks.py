@@ -12,6 +12,9 @@ from isotherm.data import _convert
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
 
+# Float64 tells units apart up to this total; counts below the second are next to nothing.
+LARGEST_TOTAL, SMALLEST_COUNT = 2.0**53, 1e-20
+
 
 def integer(name: str, value: Any, least: int) -> None:
     """Refuse anything but an integer of at least `least`."""
@@ -103,3 +106,27 @@ def column_names(names: Any, n_columns: int) -> Array:
     found: Array | None = _convert.labels(names, n_columns, "names", "column")
     assert found is not None
     return found
+
+
+def size_of_counts(counts: Any) -> None:
+    """Refuse counts whose sums no model could work with: beyond exact units, or next to nothing.
+
+    Cooling begins at about the counts of a row, so that enormous ones would take for ever; products
+    of tiny ones are lost below the smallest number of single precision.
+    """
+    total = float(counts.total)
+    if total > LARGEST_TOTAL:
+        raise IsothermError(
+            f"the counts add up to {total:.3g}; a total of at most {LARGEST_TOTAL:.3g} is allowed, "
+            "beyond which units are no longer told apart: divide all counts by a constant, or "
+            "correct the largest ones"
+        )
+    matrix = getattr(counts, "matrix", None)
+    if matrix is None or not len(matrix.data):
+        return
+    least = float(matrix.data.min())
+    if least < SMALLEST_COUNT:
+        raise IsothermError(
+            f"the smallest count above 0 is {least:.3g}; at least {SMALLEST_COUNT:g} is needed, "
+            "or sums of it are lost in rounding: put 0, or multiply all counts by a constant"
+        )
