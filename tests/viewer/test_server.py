@@ -1,6 +1,7 @@
 """The live server, over real connections: what it answers, and what it refuses."""
 
 import json
+import logging
 import socket
 import threading
 import time
@@ -16,6 +17,7 @@ pytest.importorskip("uvicorn")
 from isotherm import IsothermError
 from isotherm.viewer.limits import Limits
 from isotherm.viewer.server import application, local_server
+from isotherm.viewer.serving import LocalServer
 from viewer.live import (
     PARTS,
     Server,
@@ -468,3 +470,24 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         application(site())
     with pytest.raises(IsothermError, match=r"isotherm\[serve\]"):
         local_server(None)  # type: ignore[arg-type]
+
+
+def test_browsers_that_leave_are_not_reported(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = LocalServer(_nothing_to_serve)
+    log = logging.getLogger("asyncio")
+
+    def departing(sockets: Any) -> None:
+        log.warning("socket.send() raised exception.")
+        log.warning("something else")
+
+    monkeypatch.setattr(server._server, "run", departing)
+    server.run()
+    assert caplog.messages == ["something else"]
+    log.warning("socket.send() raised exception.")
+    assert len(caplog.messages) == 2
+
+
+async def _nothing_to_serve(scope: Any, receive: Any, send: Any) -> None:
+    """An application that is never called."""

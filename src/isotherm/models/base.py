@@ -325,7 +325,10 @@ def leaders(weight: Array, table: Array, threshold: float = 0.02) -> Array:
     alive = np.flatnonzero(weight > DEAD)
     # Sums of the columns with signs differ by no more than the L1 distance: they tell nearly all
     # pairs apart at the price of a few columns.
-    signs = np.random.default_rng(0).integers(0, 2, (SIGNS, len(table))) * 2.0 - 1.0
+    # Columns of the data that never occur have no part in it.
+    filled = table.any(axis=1)
+    table = table if filled.all() else table[filled]
+    signs = np.random.default_rng(0).integers(0, 2, (SIGNS, len(table)), np.int8) * 2 - 1
     sums = signs.astype(table.dtype) @ table[:, alive]
     found: list[int] = []
     answer = np.full(len(weight), alive[0] if len(alive) else 0)

@@ -7,6 +7,7 @@ client likes. Here both end, so that connections that do nothing do not pile up.
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 
 import h11
@@ -67,11 +68,14 @@ class LocalServer:
 
     def run(self) -> None:
         """Serve until Ctrl-C, or until `stop` is called in another thread."""
+        loop_log = logging.getLogger("asyncio")
+        loop_log.addFilter(_is_no_departure)
         try:
             self._server.run([self._listener])
         except KeyboardInterrupt:  # raised again when all is closed
             pass
         finally:
+            loop_log.removeFilter(_is_no_departure)
             self.close()
 
     def stop(self) -> None:
@@ -81,6 +85,11 @@ class LocalServer:
     def close(self) -> None:
         """Give the port back, if `run` is not called."""
         self._listener.close()
+
+
+def _is_no_departure(record: logging.LogRecord) -> bool:
+    """Whether a message is anything but that a browser left before it had its answer."""
+    return record.getMessage() != "socket.send() raised exception."
 
 
 def _listening(port: int) -> socket.socket:
