@@ -1,7 +1,8 @@
 """The file format: a zip of `meta.json` and arrays, each a `.npy` with its checksum.
 
 Nothing in a file is executed, and nothing is allocated before the file was seen to be long enough
-for it. docs/files.md describes the format for whoever reads it without this library.
+for it: `allowance` says how much that is. docs/files.md describes the format for whoever reads it
+without this library.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import struct
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -39,8 +41,10 @@ META = "meta.json"
 NAME = re.compile(r"[A-Za-z0-9_]{1,64}")
 # Kinds of numbers that arrays may hold: bool, integers, floats.
 NUMBERS = "biuf"
-# All members together are at most so many times as long as the file, and this many bytes more.
-MOST_COMPRESSED, SLACK = 200, 1 << 20
+# What a file holds takes at most so many times its length, and this many bytes more.
+MOST_COMPRESSED, SLACK = 200, 1 << 25
+# Bytes that a value of JSON is taken to need, besides its text, and how deep lists may nest.
+VALUE, DEEPEST = 128, 200
 MOST_META = 1 << 30
 CHUNK = 1 << 22
 # What reading a damaged file may end in.
@@ -52,11 +56,15 @@ DAMAGE = (
 
 
 class Archive(NamedTuple):
-    """What a file holds: its kind, a JSON value, and arrays by name."""
+    """What a file holds: its kind, a JSON value, and arrays by name.
+
+    `allowed` is what values made of it may take: bytes, see `allowance`; None for no limit.
+    """
 
     kind: str
     content: Any
     arrays: dict[str, Array]
+    allowed: int | None = None
 
 
 class Written(NamedTuple):
@@ -68,6 +76,16 @@ class Written(NamedTuple):
     version: int
     library: str
     created: str
+
+
+class Opened(NamedTuple):
+    """A file whose directory and metadata have been checked, before any array is read."""
+
+    file: zipfile.ZipFile
+    members: dict[str, zipfile.ZipInfo]
+    meta: dict[str, Any]
+    written: Written
+    size: int
 
 
 def write(path: str | os.PathLike[str], archive: Archive) -> Path:
@@ -90,8 +108,15 @@ def write(path: str | os.PathLike[str], archive: Archive) -> Path:
             "arrays": described,
         }
         text = json.dumps(meta, allow_nan=False).encode("ascii")
+        values, depth = weighed(text)
+        if depth > DEEPEST:
+            raise IsothermError(
+                f"cannot write {final}: what it should hold is nested {depth} deep, and a file "
+                f"holds lists within lists to a depth of {DEEPEST}; flatten it"
+            )
         # What could not be read again for being compressed too well is not compressed.
-        short = len(zlib.compress(text, 1)) * MOST_COMPRESSED > 2 * len(text)
+        needed = 2 * (len(text) + VALUE * values)
+        short = len(zlib.compress(text, 1)) * MOST_COMPRESSED > needed
         how = zipfile.ZIP_DEFLATED if short else zipfile.ZIP_STORED
         file.writestr(_entry(META), text, compress_type=how)
     return final
@@ -105,19 +130,77 @@ def read(path: str | os.PathLike[str], *kinds: str) -> Archive:
 def read_about(path: str | os.PathLike[str], *kinds: str) -> tuple[Archive, Written]:
     """The same, and how the file came to be."""
     given = Path(path)
-    with given.open("rb") as file:
-        try:
-            archive, written = _read(given, file)
-        except IsothermError:
-            raise
-        except DAMAGE as error:
-            raise unreadable(given, str(error) or type(error).__name__) from error
+    with opening(given) as opened:
+        meta, file, members = opened.meta, opened.file, opened.members
+        arrays = {
+            name: read_array(given, file, members[f"arrays/{name}.npy"], one)
+            for name, one in meta["arrays"].items()
+        }
+        archive = Archive(meta["kind"], meta["content"], arrays, allowance(opened.size))
+        written = opened.written
     if kinds and archive.kind not in kinds:
         raise IsothermError(
             f"{given} holds {archive.kind!r}, and {' or '.join(map(repr, kinds))} was asked for; "
             "isotherm.load reads whatever a file holds"
         )
     return archive, written
+
+
+@contextmanager
+def opening(path: str | os.PathLike[str]) -> Iterator[Opened]:
+    """A file with its metadata; whatever reading it within the block ends in names the file."""
+    given = Path(path)
+    with given.open("rb") as file:
+        try:
+            size = os.fstat(file.fileno()).st_size
+            if not zipfile.is_zipfile(file):
+                raise unreadable(given, "not a zip archive, or cut off" if size else "an empty file")
+            file.seek(0)
+            with zipfile.ZipFile(file) as archive:
+                yield _opened(given, archive, size)
+        except IsothermError:
+            raise
+        except DAMAGE as error:
+            raise unreadable(given, str(error) or type(error).__name__) from error
+
+
+def allowance(size: int) -> int:
+    """Bytes that may be taken for a file of so many bytes: by its members, values and text."""
+    return MOST_COMPRESSED * size + SLACK
+
+
+def weighed(text: bytes) -> tuple[int, int]:
+    """How many values JSON has at most (keys count), and how deep they nest; nothing is made."""
+    values, depth, deepest, within, first = 1, 0, 0, 0, 0
+    while first < len(text):
+        last = first + CHUNK // 4
+        while last < len(text) and text[last - 1 : last] == b"\\":
+            last += 1  # what is escaped stays with its backslash
+        part = text[first:last].replace(b"\\\\", b"").replace(b'\\"', b"")
+        marks = np.frombuffer(part, np.uint8)
+        # Odd after each quote that opens a string; sums may overflow, their last bit stays right.
+        inside = (np.cumsum(marks == ord('"'), dtype=np.uint8) + np.uint8(within)) & 1
+        bare = marks[inside == 0]
+        opens = (bare == ord("[")) | (bare == ord("{"))
+        closes = (bare == ord("]")) | (bare == ord("}"))
+        commas = np.count_nonzero((bare == ord(",")) | (bare == ord(":")))
+        values += int(commas) + int(np.count_nonzero(opens))
+        levels = depth + np.cumsum(opens.astype(np.int8) - closes.astype(np.int8), dtype=np.int64)
+        if len(levels):
+            depth, deepest = int(levels[-1]), max(deepest, int(levels.max()))
+        within = int(inside[-1]) if len(inside) else within
+        first = last
+    return values, deepest
+
+
+def parsed(text: bytes, allowed: int) -> Any:
+    """The value of JSON in UTF-8, unless it would take more than the allowed bytes."""
+    values, depth = weighed(text)
+    if depth > DEEPEST:
+        raise ValueError(f"it is nested {depth} deep, and {DEEPEST} is the limit")
+    if VALUE * values + len(text) > allowed:
+        raise ValueError(f"it claims to hold {values} values, which is too many for its length")
+    return json.loads(text.decode("utf-8"), parse_constant=_refuse_constant)
 
 
 def library() -> str:
@@ -169,30 +252,24 @@ def _write_array(file: zipfile.ZipFile, name: str, array: Array) -> dict[str, An
 # Reading ---------------------------------------------------------------------------------------
 
 
-def _read(path: Path, file: IO[bytes]) -> tuple[Archive, Written]:
-    size = os.fstat(file.fileno()).st_size
-    if not zipfile.is_zipfile(file):
-        raise unreadable(path, "an empty file" if not size else "not a zip archive, or cut off")
-    file.seek(0)
-    with zipfile.ZipFile(file) as archive:
-        members = _members(path, archive, size)
-        if META not in members:
-            old = "meta.npy" in members
-            why = "an .npz of an early map; make the map again" if old else "without meta.json"
-            raise unreadable(path, why)
-        found = json.loads(archive.read(META), parse_constant=_refuse_constant)
-        meta = _meta(path, found)
-        described = meta["arrays"]
-        expected = {META, *(f"arrays/{name}.npy" for name in described)}
-        if members.keys() != expected:
-            odd = sorted(members.keys() ^ expected)[0]
-            raise unreadable(path, f"{odd[:80]!r} is missing or does not belong there")
-        arrays = {
-            name: _read_array(path, archive, members[f"arrays/{name}.npy"], one)
-            for name, one in described.items()
-        }
+def _opened(path: Path, archive: zipfile.ZipFile, size: int) -> Opened:
+    members = _members(path, archive, size)
+    if META not in members:
+        old = "meta.npy" in members
+        why = "an .npz of an early map; make the map again" if old else "without meta.json"
+        raise unreadable(path, why)
+    others = sum(one.file_size for one in members.values()) - members[META].file_size
+    with archive.open(members[META]) as stream:
+        text = np.empty(members[META].file_size, np.uint8)
+        _SummedReader(stream).fill(text)
+    found = parsed(text.tobytes(), allowance(size) - others)
+    meta = _meta(path, found)
+    expected = {META, *(f"arrays/{name}.npy" for name in meta["arrays"])}
+    if members.keys() != expected:
+        odd = sorted(members.keys() ^ expected)[0]
+        raise unreadable(path, f"{odd[:80]!r} is missing or does not belong there")
     said = [str(found.get(name) or "")[:80] for name in ("library", "created")]
-    return Archive(meta["kind"], meta["content"], arrays), Written(found["version"], *said)
+    return Opened(archive, members, meta, Written(found["version"], *said), size)
 
 
 def _members(path: Path, file: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
@@ -209,7 +286,7 @@ def _members(path: Path, file: zipfile.ZipFile, size: int) -> dict[str, zipfile.
         found[one.filename] = one
     packed = sum(one.compress_size for one in found.values())
     unpacked = sum(one.file_size for one in found.values())
-    if packed > size or unpacked > MOST_COMPRESSED * size + SLACK:
+    if packed > size or unpacked > allowance(size):
         raise unreadable(path, f"{size} bytes claim to hold {unpacked}")
     if META in found and found[META].file_size > MOST_META:
         raise unreadable(path, f"{META} has more than {MOST_META} bytes")
@@ -244,9 +321,10 @@ def _meta(path: Path, meta: Any) -> dict[str, Any]:
     return dict(meta)
 
 
-def _read_array(
+def read_array(
     path: Path, file: zipfile.ZipFile, member: zipfile.ZipInfo, described: Mapping[str, Any]
 ) -> Array:
+    """An array of a file, once it is seen to be what the metadata say of it."""
     name = member.filename
     with file.open(member) as stream:
         summed = _SummedReader(stream)

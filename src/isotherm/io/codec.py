@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from isotherm.errors import IsothermError
+from isotherm.io.archive import MOST_COMPRESSED, SLACK, VALUE
 
 Array = NDArray[Any]
 TAG = "$"
@@ -175,6 +176,13 @@ class Writer:
 
     def _text(self, value: Array, where: str) -> Any:
         """Strings are their bytes in UTF-8 and where each begins; other labels stay as they are."""
+        wide = value.dtype.kind == "U" and value.nbytes > SLACK
+        if wide and value.dtype.itemsize > 4 * MOST_COMPRESSED:
+            # Short text in wide cells: a file of it would claim to hold far more than its length.
+            raise IsothermError(
+                f"{where} is an array of {value.dtype}, {value.nbytes >> 20} MB in cells of one "
+                "width; turn it into one of dtype=object before saving"
+            )
         items = value.ravel().tolist()
         shape = {"shape": list(value.shape), "dtype": value.dtype.str}
         if not all(type(one) is str for one in items):
@@ -204,9 +212,18 @@ class Reader:
     Whoever reads a file turns that into an `IsothermError` with the name of the file.
     """
 
-    def __init__(self, registry: Registry, arrays: Mapping[str, Array]) -> None:
+    def __init__(
+        self, registry: Registry, arrays: Mapping[str, Array], allowed: int | None = None
+    ) -> None:
         self.registry, self.arrays = registry, arrays
         self._turned: dict[str, Array] = {}
+        self._left = math.inf if allowed is None else allowed
+
+    def _spend(self, n_bytes: float) -> None:
+        """Refuse what takes more, by what is made so far, than a file of that length may."""
+        self._left -= n_bytes
+        if self._left < 0:
+            raise ValueError("it claims to hold more than a file of its length can")
 
     def decode(self, given: Any) -> Any:
         """Value of the JSON."""
@@ -243,7 +260,7 @@ class Reader:
         return self.registry.enums[given["type"]][given["name"]]
 
     def _scalar(self, given: dict[str, Any]) -> Any:
-        dtype = np.dtype(given["dtype"])
+        dtype = np.dtype(_text_of(given["dtype"]))
         value = self.decode(given["value"])
         if dtype.kind not in "biuf" or type(value) not in (bool, int, float):
             raise ValueError("a scalar that is no number")
@@ -264,6 +281,7 @@ class Reader:
         n_rows, n_columns = (int(n) for n in given["shape"])
         if any(part.ndim != 1 for part in parts) or len(parts[2]) != n_rows + 1:
             raise ValueError("a sparse matrix whose parts do not fit")
+        self._spend(sum(part.nbytes for part in parts))
         matrix = sparse.csr_array(parts, shape=(n_rows, n_columns))
         matrix.check_format(full_check=True)
         return matrix
@@ -274,12 +292,25 @@ class Reader:
             raise ValueError("text of a wrong type")
         if len(ends) < 1 or ends[0] != 0 or ends[-1] != len(data) or (np.diff(ends) < 0).any():
             raise ValueError("text whose parts do not fit")
+        self._spend(len(data) + VALUE * len(ends))
         whole = data.tobytes()
         marks = itertools.pairwise(ends.tolist())
-        return _labels([whole[lo:hi].decode("utf-8", HALVES) for lo, hi in marks], given)
+        return self._labels([whole[lo:hi].decode("utf-8", HALVES) for lo, hi in marks], given)
 
     def _objects(self, given: dict[str, Any]) -> Array:
-        return _labels(self._list(given["items"]), given)
+        return self._labels(self._list(given["items"]), given)
+
+    def _labels(self, items: list[Any], given: dict[str, Any]) -> Array:
+        """Array of the given items, of objects or of text of a fixed width."""
+        dtype = np.dtype(_text_of(given["dtype"]))
+        longest = max((len(one) for one in items if type(one) is str), default=0)
+        if dtype.kind not in "OU" or dtype.itemsize > max(WIDE, 4 * longest):
+            raise ValueError("labels of a wrong type")
+        self._spend(len(items) * dtype.itemsize)
+        flat = np.empty(len(items), dtype)
+        for i, item in enumerate(items):
+            flat[i] = item
+        return flat.reshape([int(n) for n in given["shape"]])
 
     def _made_generator(self, given: dict[str, Any]) -> np.random.Generator:
         state = self.decode(given["state"])
@@ -316,13 +347,7 @@ def _bit_generator(state: Any) -> Any:
     return made
 
 
-def _labels(items: list[Any], given: dict[str, Any]) -> Array:
-    """Array of the given items, of objects or of text of a fixed width."""
-    dtype = np.dtype(given["dtype"])
-    longest = max((len(one) for one in items if type(one) is str), default=0)
-    if dtype.kind not in "OU" or dtype.itemsize > max(WIDE, 4 * longest):
-        raise ValueError("labels of a wrong type")
-    flat = np.empty(len(items), dtype)
-    for i, item in enumerate(items):
-        flat[i] = item
-    return flat.reshape([int(n) for n in given["shape"]])
+def _text_of(given: Any) -> str:
+    if type(given) is not str:
+        raise ValueError(f"{str(given)[:40]!r} is no text")
+    return given
