@@ -123,7 +123,7 @@ def test_what_is_no_folder_of_counts_is_refused(tmp_path: Path) -> None:
         StoredCounts(tmp_path)
     StoredCounts.write(tmp_path / "a", np.ones((2, 2)))
     np.save(tmp_path / "a" / "indices.npy", np.zeros(3, np.int32))
-    with pytest.raises(IsothermError, match=r"indices\.npy has another length"):
+    with pytest.raises(IsothermError, match=r"indices\.npy: it has another length"):
         StoredCounts(tmp_path / "a")
 
 

@@ -52,6 +52,17 @@ def csr(X: Any) -> sparse.csr_array:
     return packed(matrix)
 
 
+def canonical(matrix: sparse.csr_array) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Indices and values of a matrix that should be in the form of `csr`, or a ValueError."""
+    matrix.check_format(full_check=True)
+    if matrix.data.dtype.kind != "f" or not matrix.has_canonical_format:
+        raise ValueError("cells are not in order, or twice there")
+    _check_values(matrix)
+    if (matrix.data == 0).any():
+        raise ValueError("a count of 0 is stored")
+    return matrix.indices, matrix.data
+
+
 def packed(matrix: sparse.csr_array) -> sparse.csr_array:
     """The same canonical matrix in our dtypes; arrays that have them already are shared."""
     # One type for indices and indptr: many functions of scipy assume that.

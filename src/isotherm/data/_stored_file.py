@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from isotherm.data import _convert
+from isotherm.data._stored_check import HEADER, Sums, sums_of_text
 from isotherm.data.counts import Counts, as_counts
 from isotherm.data.scratch import Scratch
 from isotherm.errors import IsothermError
 from isotherm.io import archive, codec
-from isotherm.io.archive import META
 
 Array = NDArray[Any]
 
@@ -29,8 +29,6 @@ ARRAYS = ("indptr", "indices", "values", "row_totals", "column_totals")
 NAMES = ("row_names", "column_names")
 # What they are called in files, where a name is part of the format.
 FILED = {"row_names": "row_ids", "column_names": "column_names"}
-# The header of an .npy file has this length for any array with one axis: it is written last.
-HEADER = 128
 # Non-zeros that are held at a time where a source can be read in parts.
 AT_ONCE, ROWS_AT_ONCE = 1 << 20, 1 << 18
 
@@ -44,16 +42,20 @@ class Piece(NamedTuple):
 
 
 class _Growing:
-    """An .npy file with one axis that grows at its end."""
+    """An .npy file with one axis that grows at its end; its header is written last."""
 
     def __init__(self, path: Path, dtype: Any) -> None:
         self.path, self.dtype, self.length = path, np.dtype(dtype), 0
+        self.sums = Sums()
         self.file: IO[bytes] = path.open("wb")
         self.file.write(bytes(HEADER))
 
     def add(self, array: Array) -> None:
-        self.file.write(np.ascontiguousarray(array, self.dtype).data)
-        self.length += len(array)
+        data = np.ascontiguousarray(array, self.dtype)
+        if len(data):
+            self.file.write(data.data)
+            self.sums.add(data.data)
+        self.length += len(data)
 
     def finish(self) -> None:
         header = io.BytesIO()
@@ -150,25 +152,28 @@ class _Writer:
 
 def _write(work: Path, pieces: Iterator[tuple[Piece, int]], names: dict[str, Any]) -> None:
     writer = _Writer(work)
+    columns = _Growing(work / "column_totals.npy", np.float64)
     try:
         for piece, width in pieces:
             writer.add(piece, width)
         shape = (writer.totals.length, writer.n_columns)
         nnz, total = writer.indices.length, float(writer.columns.sum())
         _check(shape, nnz, total, names)
-        for array in writer.arrays:
+        columns.add(writer.columns)
+        for array in (*writer.arrays, columns):
             array.finish()
     finally:
-        for array in writer.arrays:
+        for array in (*writer.arrays, columns):
             array.file.close()
-    np.save(work / "column_totals.npy", writer.columns)
+    sums = {array.path.name: array.sums.sums for array in (*writer.arrays, columns)}
     for name in NAMES:
         if names.get(name) is not None:
             text = json.dumps([_plain(one) for one in names[name]])
             (work / f"{FILED[name]}.json").write_text(text, encoding="utf-8")
+            sums[f"{FILED[name]}.json"] = sums_of_text(text)
     about = {"format": FORMAT, "version": VERSION, "shape": shape, "nnz": nnz, "total": total}
-    about["integral"] = writer.whole
-    (work / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+    about |= {"integral": writer.whole, "crc32": sums}
+    (work / ABOUT).write_text(json.dumps(about) + "\n", encoding="utf-8")
 
 
 def _check(shape: tuple[int, int], nnz: int, total: float, names: dict[str, Any]) -> None:
@@ -219,31 +224,32 @@ def _of_blocks(blocks: Iterable[Any]) -> Iterator[tuple[Piece, int]]:
 
 def _of_file(path: Path) -> tuple[Iterator[tuple[Piece, int]], dict[str, Any]]:
     """Pieces of a file of counts, which is never held as a whole; only its names are."""
-    try:
-        with zipfile.ZipFile(path) as file:
-            meta = json.loads(file.read(META))
-            fields = meta["content"]["fields"]
-            matrix, names = fields["matrix"], {}
-            for name in NAMES:
-                found = _text(file, fields[FILED[name]])
-                names.update({} if found is None else {name: found.tolist()})
+    with archive.opening(path) as opened:
+        try:
+            fields = opened.meta["content"]["fields"]
+            matrix = fields["matrix"]
+            names = {name: _text(path, opened, fields[FILED[name]]) for name in NAMES}
             parts = {name: matrix[name]["name"] for name in ("data", "indices", "indptr")}
-            sums = {name: meta["arrays"][one]["sha256"] for name, one in parts.items()}
+            sums = {name: opened.meta["arrays"][one]["sha256"] for name, one in parts.items()}
             width = int(matrix["shape"][1])
-    except archive.DAMAGE:
-        # Not as this version writes it: read as a whole, with all checks and their errors.
-        return _opened(Counts.load(path))
-    return _stream(path, parts, sums, width), names
+        except archive.DAMAGE:
+            # Not as this version writes it: read as a whole, with all checks and their errors.
+            return _opened(Counts.load(path))
+    found = {name: one.tolist() for name, one in names.items() if one is not None}
+    return _stream(path, parts, sums, width), found
 
 
-def _text(file: zipfile.ZipFile, given: Any) -> Array | None:
+def _text(path: Path, opened: archive.Opened, given: Any) -> Array | None:
     """Names as a file holds them; arrays that they are made of are read, no others."""
     arrays = {}
     for part in given.values() if isinstance(given, dict) else ():
         if isinstance(part, dict) and "name" in part:
-            with file.open(f"arrays/{part['name']}.npy") as member:
-                arrays[part["name"]] = np.lib.format.read_array(member, allow_pickle=False)
-    found: Array | None = codec.Reader(codec.Registry(), arrays).decode(given)
+            name = part["name"]
+            member = opened.members[f"arrays/{name}.npy"]
+            said = opened.meta["arrays"][name]
+            arrays[name] = archive.read_array(path, opened.file, member, said)
+    reader = codec.Reader(codec.Registry(), arrays, archive.allowance(opened.size))
+    found: Array | None = reader.decode(given)
     return found
 
 
@@ -256,6 +262,8 @@ class _Member:
             raise ValueError("an array of another version")
         shape, _, self.dtype = np.lib.format.read_array_header_1_0(self)
         (self.length,) = shape
+        if self.dtype.kind not in archive.NUMBERS:
+            raise ValueError(f"an array of {self.dtype}")
 
     def read(self, size: int = -1, /) -> bytes:
         data = self.file.read(size)
@@ -273,23 +281,35 @@ def _stream(
     path: Path, parts: dict[str, str], sums: dict[str, str], width: int
 ) -> Iterator[tuple[Piece, int]]:
     """Pieces of about AT_ONCE non-zeros; an error at the end if the file was damaged."""
-    try:
-        with zipfile.ZipFile(path) as file:
-            read = {name: _Member(file, one) for name, one in parts.items()}
-            ends = read["indptr"]
-            before, left = int(ends.next(1)[0]), ends.length - 1
-            while left:
-                bounds = ends.next(min(left, ROWS_AT_ONCE)).astype(np.int64)
-                left -= len(bounds)
-                for sizes in _runs(np.diff(bounds, prepend=before)):
-                    n = int(sizes.sum())
-                    yield Piece(sizes, read["indices"].next(n), read["data"].next(n)), width
-                before = int(bounds[-1])
+    with archive.opening(path) as opened:
+        read = {name: _Member(opened.file, one) for name, one in parts.items()}
+        ends = read["indptr"]
+        before, left = int(ends.next(1)[0]), ends.length - 1
+        while left:
+            bounds = ends.next(min(left, ROWS_AT_ONCE)).astype(np.int64)
+            left -= len(bounds)
+            lengths = np.diff(bounds, prepend=before)
+            if lengths.min() < 0 or lengths.max() > width:
+                raise ValueError("a row ends before it begins, or is too long")
+            for sizes in _runs(lengths):
+                n = int(sizes.sum())
+                indices, values = read["indices"].next(n), read["data"].next(n)
+                yield _checked(Piece(sizes, indices, values), width), width
+            before = int(bounds[-1])
         damaged = [name for name, member in read.items() if member.sum.hexdigest() != sums[name]]
         if damaged:
             raise ValueError(f"the checksum of {damaged[0]} is wrong")
-    except archive.DAMAGE as error:
-        raise archive.unreadable(path, str(error)) from error
+
+
+def _checked(piece: Piece, width: int) -> Piece:
+    """The piece, once it is seen to be rows of valid counts in canonical form."""
+    indptr = np.concatenate([[0], np.cumsum(piece.sizes)])
+    matrix = sparse.csr_array((piece.values, piece.indices, indptr), (len(piece.sizes), width))
+    try:
+        return Piece(piece.sizes, *_convert.canonical(matrix))
+    except IsothermError as error:
+        # Said of a table that was given; here a file holds it.
+        raise ValueError(str(error)) from error
 
 
 def _runs(sizes: Array) -> Iterator[Array]:

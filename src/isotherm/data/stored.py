@@ -7,12 +7,12 @@ reads numpy's files can map them into memory.
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from isotherm.data import _convert, _stored_file
+from isotherm.data._stored_check import Checked
 from isotherm.data.counts import Counts
 from isotherm.data.split import hold_out_tokens
 from isotherm.errors import IsothermError
@@ -127,31 +128,22 @@ class StoredCounts:
 
     def with_memory(self, memory: Any) -> StoredCounts:
         """The same counts with another budget."""
-        return replace(self, memory=megabytes(memory))
+        return self._like(megabytes(memory), self.change)
+
+    @cached_property
+    def _files(self) -> Checked:
+        return Checked(self.folder)
 
     @cached_property
     def _about(self) -> dict[str, Any]:
-        path = self.folder / _stored_file.ABOUT
-        try:
-            about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            if about["format"] != _stored_file.FORMAT:
-                raise ValueError("it says that it is something else")
-            if about["version"] > _stored_file.VERSION:
-                raise ValueError("it is of a newer version of isotherm")
-            n_rows = int(about["shape"][0])
-            for name, length in (("indptr", n_rows + 1), ("indices", about["nnz"])):
-                if len(self._array(name)) != length:
-                    raise ValueError(f"{name}.npy has another length")
-        except (OSError, ValueError, LookupError, TypeError) as error:
-            raise IsothermError(
-                f"{self.folder} is no folder of counts, or a damaged one ({error}); give one that "
-                "StoredCounts.write made"
-            ) from error
-        return about
+        return self._files.about(_stored_file.ABOUT, _stored_file.FORMAT, _stored_file.VERSION)
 
-    def _array(self, name: str) -> NDArray[Any]:
-        found: NDArray[Any] = np.load(self.folder / f"{name}.npy", mmap_mode="r")
-        return found.view(np.ndarray)
+    def _like(self, memory: float, change: Callable[[Counts], Counts] | None) -> StoredCounts:
+        """The same folder with other settings; what has been checked is not checked again."""
+        other = copy(self)
+        object.__setattr__(other, "memory", memory)
+        object.__setattr__(other, "change", change)
+        return other
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -187,17 +179,17 @@ class StoredCounts:
     @property
     def row_totals(self) -> NDArray[Any]:
         """Sums n(x) of the rows, (I,), in a file."""
-        return self._array("row_totals")
+        return self._files.array("row_totals", self.n_rows)
 
     @property
     def column_totals(self) -> NDArray[Any]:
         """Sums n(y) of the columns, (J,)."""
-        return np.array(self._array("column_totals"))
+        return np.array(self._files.array("column_totals", self.n_columns))
 
     @property
     def indptr(self) -> NDArray[Any]:
         """Where each row begins, (I + 1,), in a file."""
-        return self._array("indptr")
+        return self._files.array("indptr", self.n_rows + 1)
 
     @property
     def row_names(self) -> NDArray[np.object_] | None:
@@ -210,10 +202,21 @@ class StoredCounts:
         return self._names("column_names", self.n_columns, "column")
 
     def _names(self, name: str, length: int, axis: str) -> NDArray[np.object_] | None:
-        path = self.folder / f"{_stored_file.FILED[name]}.json"
-        if not path.exists():
+        file = f"{_stored_file.FILED[name]}.json"
+        if not (self.folder / file).exists() and file not in self._files.sums:
             return None
-        return _convert.labels(json.loads(path.read_text("utf-8")), length, name, axis)
+        found = self._files.text(file)
+        if not isinstance(found, list) or len(found) != length:
+            raise self._files.wrong(file, f"it is no list of {length} names")
+        if not all(one is None or isinstance(one, str | int | float) for one in found):
+            raise self._files.wrong(file, "names are neither text nor numbers")
+        names = _convert.labels(found, length, name, axis)
+        if axis == "column":
+            try:
+                _convert.check_unique(names)
+            except IsothermError as error:
+                raise self._files.wrong(file, error) from error
+        return names
 
     def rows(self, first: int, last: int) -> Counts:
         """Counts of the rows from `first` to before `last`, in memory, without names."""
@@ -234,14 +237,14 @@ class StoredCounts:
         return Counts._trusted(sparse.csr_array(sparse.vstack(parts, format="csr")), None, None)
 
     def _read(self, first: int, last: int) -> Counts:
-        indptr = np.array(self.indptr[first : last + 1])
-        cells = slice(indptr[0], indptr[-1])
-        parts = (
-            np.array(self._array("values")[cells]),
-            np.array(self._array("indices")[cells]),
-            indptr - indptr[0],
-        )
-        matrix = sparse.csr_array(parts, shape=(last - first, self.n_columns))
+        files, indptr = self._files, np.array(self.indptr[first : last + 1])
+        begin, end = int(indptr[0]), int(indptr[-1])
+        values = files.cells("values", self.nnz, begin, end)
+        indices = files.cells("indices", self.nnz, begin, end)
+        indptr -= begin
+        files.check_cells(indices, values, indptr, self.n_columns, self.is_integral)
+        files.check_sums(values, indptr, self.row_totals[first:last])
+        matrix = sparse.csr_array((values, indices, indptr), shape=(last - first, self.n_columns))
         return Counts._trusted(matrix, None, None)
 
     def pieces(self) -> Iterator[Counts]:
@@ -259,7 +262,7 @@ class StoredCounts:
         """The same with a function applied to rows as they are read; totals stay the old ones."""
         if self.change is not None:
             change = partial(_both, self.change, change)
-        return replace(self, change=change)
+        return self._like(self.memory, change)
 
     def hold_out(self, fraction: float, seed: int) -> tuple[StoredCounts, StoredCounts]:
         """Counts to fit and counts to hold out, as `hold_out_tokens` deals them."""

@@ -154,7 +154,9 @@ def opening(path: str | os.PathLike[str]) -> Iterator[Opened]:
         try:
             size = os.fstat(file.fileno()).st_size
             if not zipfile.is_zipfile(file):
-                raise unreadable(given, "not a zip archive, or cut off" if size else "an empty file")
+                raise unreadable(
+                    given, "not a zip archive, or cut off" if size else "an empty file"
+                )
             file.seek(0)
             with zipfile.ZipFile(file) as archive:
                 yield _opened(given, archive, size)
