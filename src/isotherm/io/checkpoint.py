@@ -21,9 +21,9 @@ from isotherm.data._versions import Version, restored
 from isotherm.data.exported import held_again
 from isotherm.data.shelf import Held, Kept
 from isotherm.errors import IsothermError, IsothermWarning
-from isotherm.io import archive, codec, values
+from isotherm.io import archive, codec, parts, values
 from isotherm.io.fingerprint import Fingerprints
-from isotherm.io.registry import known
+from isotherm.io.registry import checked, known
 
 __all__ = ["checkpointing"]
 
@@ -146,7 +146,11 @@ class File:
         if found is None:
             return _Page(self, number, rng, marks)
         self._check(number, found.marks, marks)
-        rng.bit_generator.state = found.rng
+        try:
+            rng.bit_generator.state = found.rng
+        except archive.DAMAGE as error:
+            raise archive.unreadable(self.path, str(error)) from error
+        self._check_rows(data, found)
         self.n_runs = found.n_runs
         if found.point is not None:
             log.info("run %d goes on at T = %g", number, found.point.temperature)
@@ -205,6 +209,25 @@ class File:
             raise archive.unreadable(self.path, str(error)) from error
         log.info("going on from %s: %d runs", self.path, len(self.entries))
 
+    def _check_rows(self, data: Any, found: Entry) -> None:
+        """Refuse states of other rows than those of the data."""
+        point, fit = found.point, found.fit
+        states = [] if fit is None else [fit.state]
+        if point is not None:
+            states += [point.begin, point.now.state, point.sweeps.state, point.sweeps.proven]
+            states += [] if point.best is None else [point.best[0].state]
+        sizes = [getattr(block, "n_rows", None) for block in getattr(data, "blocks", ())]
+        for state in states:
+            rows = state.rows
+            fits = not sizes or len(rows) == len(sizes)
+            for one, size in zip(rows, sizes, strict=False):
+                plain = hasattr(one, "_fields") and size is not None
+                fields = [field for field in one if field.ndim > 1] if plain else []
+                # Posteriors of pairs have one row for each non-zero.
+                fits = fits and (not fields or len(fields[0]) == size)
+            if not fits:
+                raise archive.unreadable(self.path, "its states are of other rows than the data")
+
     def _check(self, number: int, old: dict[str, str], new: dict[str, str]) -> None:
         differ = [name for name in new if old.get(name) != new[name]]
         if differ:
@@ -256,8 +279,8 @@ def _registry(rows: exported.Folder | None) -> codec.Registry:
     for name, entry in known().by_name.items():
         registry.add(name, entry)
     registry.enums = known().enums
-    for kind in (Entry, Point, journal.Sweeps):
-        registry.add(kind.__name__, codec.plain(kind))
+    for kind, *checks in ((Entry,), (Point, _check_point), (journal.Sweeps,)):
+        registry.add(kind.__name__, checked(codec.plain(kind), parts.check_fields, *checks))
     # Rows that are on the workers of a cluster come home to be written, and go back when needed.
     registry.add("RowsOnWorkers", codec.Entry(Version, Version.fields, restored))
     for shelved in (Kept, exported.Found):
@@ -266,6 +289,13 @@ def _registry(rows: exported.Folder | None) -> codec.Registry:
         registry.add(f"{shelved.__name__}Rows", codec.Entry(shelved, fields, build))
     registry.add("HeldRows", codec.Entry(Held, exported.held_fields, held_again))
     return registry
+
+
+def _check_point(point: Point) -> None:
+    """Refuse a point whose states are not those of its model."""
+    model = point.now.model
+    for state in (point.sweeps.state, point.sweeps.proven):
+        parts.check_state(model, state, {})
 
 
 def _nothing(value: Any) -> dict[str, Any]:

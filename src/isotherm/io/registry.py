@@ -28,6 +28,7 @@ from isotherm.estimators import (
 )
 from isotherm.estimators.annealed import Annealed
 from isotherm.graph import Neighbors
+from isotherm.io import fitted, parts
 from isotherm.io.codec import Entry, Registry, plain
 from isotherm.maps import corpus, workflow
 from isotherm.models import aspect as aspects
@@ -168,6 +169,34 @@ def _plain(value: Any) -> Any:
     return tuple(value) if isinstance(value, trace.Records) else value
 
 
+def checked(entry: Entry, *checks: Callable[[Any], None]) -> Entry:
+    """The entry with checks of what is built; each raises a ValueError."""
+
+    def build(values: dict[str, Any]) -> Any:
+        value = entry.build(values)
+        for check in checks:
+            check(value)
+        return value
+
+    return entry._replace(build=build)
+
+
+def _check_grown(value: Any) -> None:
+    """Refuse a stage of a run whose parameters are not those of its model."""
+    sizes: parts.Sizes = {}
+    if hasattr(value, "state"):
+        parts.check_state(value.model, value.state, sizes)
+    else:
+        parts.check_params(value.model, value.params, sizes)
+
+
+# Checks of types whose fields must fit together.
+CHECKS: dict[str, Callable[[Any], None]] = {
+    **{"Fit": _check_grown, "Grown": _check_grown, "Stage": _check_grown, "Step": _check_grown},
+    "Neighbors": fitted.check_neighbors,
+}
+
+
 def _is_fitted(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_")
 
@@ -193,14 +222,18 @@ def known() -> Registry:
     """The registry of the library; `add` is for types of one's own."""
     registry = Registry()
     for name, kind in PLAIN.items():
-        registry.add(name, plain(kind, LATER.get(name, ())))
+        more = (CHECKS[name],) if name in CHECKS else ()
+        entry = plain(kind, LATER.get(name, ()))
+        registry.add(name, checked(entry, parts.check_fields, *more))
     # Trees of older files have no similarities.
     tree = plain(Tree)
-    registry.add("Tree", tree._replace(build=partial(_of_any_age, tree.build)))
+    restored = tree._replace(build=partial(_of_any_age, tree.build))
+    registry.add("Tree", checked(restored, parts.check_fields))
     for one in ESTIMATORS:
-        registry.add(one.__name__, estimator(one))
-    registry.add("WordCounts", estimator(word_counts.WordCounts))
+        registry.add(one.__name__, checked(estimator(one), fitted.check))
+    registry.add("WordCounts", checked(estimator(word_counts.WordCounts)))
     registry.add("Counts", _file.entry())
-    registry.add("CorpusMap", plain(corpus.CorpusMap)._replace(build=corpus.restored))
+    restored = plain(corpus.CorpusMap)._replace(build=corpus.restored)
+    registry.add("CorpusMap", checked(restored, parts.check_fields))
     registry.add_enum(trace.Outcome)
     return registry

@@ -1,0 +1,213 @@
+"""Whether the parts of what a file holds fit together: types, shapes, ranges.
+
+A file may be whole and hold something else than what it should: whoever wrote it by other means, or
+changed it, can make every checksum right. What does not fit ends in a ValueError here, rather than
+somewhere in a kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from isotherm.io.typed import fits, hints_of
+
+# Sizes by letter, as far as they are known: I rows, J columns, K components, and so on.
+Sizes = dict[str, int]
+
+# Shapes of arrays, by type and field, as the docstrings of these types say them. A number is that
+# size, * is any; | stands between two that are allowed. In front: ~ for numbers of any sign (others
+# are at least 0), ? where they may be lost (nan), # for whole numbers.
+SHAPES: dict[str, dict[str, str]] = {
+    "AspectParams": {"weight": "K", "row_mass": "K", "word_topic": "J K"},
+    "AspectRows": {"table": "I K"},
+    "AspectStats": {"word": "J K"},
+    "ClusterParams": {"weight": "K", "tokens": "K", "word_topic": "J K"},
+    "ClusterRows": {"posterior": "I K"},
+    "ClusterStats": {"word": "* *", "mass": "*"},
+    "CountedAspects": {"weight": "K", "row_mass": "K", "word_topic": "J K", "columns": "J K"},
+    "CountedClusters": {
+        **{"weight": "K", "tokens": "K", "word_topic": "J K"},
+        **{"columns": "J K", "mass": "K", "pseudo": "J"},
+    },
+    "FactorizedRows": {"posterior": "I *", "topic": "I K"},
+    "FactorizedStats": {"word": "* K", "topic": "* K", "mass": "*"},
+    "GtmParams": {"weight": "~M D", "noise": "", "mass": "N|N D", "scale": ""},
+    "GtmStats": {"mass": "N|N D", "moment": "~N D", "square": "", "cells": "D"},
+    "HierarchyParams": {
+        **{"weight": "K", "share": "K *", "tokens": "A", "word_node": "J A", "square": "* K"}
+    },
+    "HierarchyRows": {"posterior": "I K", "share": "I * *"},
+    "LdaParams": {"lam": "K", "word_topic": "J K"},
+    "LdaRows": {"topic": "I K"},
+    "LdaStats": {"word": "J K"},
+    "LinkedParams": {"weight": "K", "word_topic": "J K", "rejected": "2"},
+    "LinkedRows": {"theta": "I K"},
+    "LinkedStats": {"word": "J K", "rejected": "*"},
+    "NodeStats": {"word": "* A", "levels": "K *", "mass": "K", "square": "* *"},
+    "PairRows": {"table": "I K", "posterior": "* K"},
+    "PcpParams": {
+        **{"eta": "L", "gamma": "L K", "word_topic": "J K", "alpha": "1", "lam": "K", "age": "1"},
+        **{"kept": "#L"},
+    },
+    "TtmmParams": {"weight": "L", "inside": "L", "topic": "K L", "word_topic": "J K"},
+    "TwoSidedParams": {
+        **{"weight": "K", "column_weight": "L", "column_posterior": "J L", "association": "K L"},
+        **{"joint": "K L", "marginal": "J", "total": "1", "column_gain": "~2"},
+    },
+    "CorpusMap": {
+        **{"coordinates": "~?I D", "topic_weights": "I K", "tokens": "I", "topic_sizes": "K"},
+        **{"topic_coordinates": "~K D", "nodes": "~N D", "magnification": "N"},
+    },
+    "Neighbors": {"idf": "J"},
+    "SearchIndex": {"theta": "I *"},
+    "TopicTable": {"word_topic": "J K", "weight": "K"},
+}
+
+# Types of the parameters of each model, and of its rows.
+ASPECT, CLUSTER, LINKED = "AspectParams", "ClusterParams", "LinkedParams"
+MODELS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "Aspect": (ASPECT, ("AspectRows",)),
+    "AspectLeaveOneOut": ("CountedAspects", ("PairRows", "AspectRows")),
+    "Cluster": (CLUSTER, ("ClusterRows",)),
+    "ClusterLeaveOneOut": ("CountedClusters", ("ClusterRows",)),
+    "DTM": (LINKED, ("LinkedRows",)),
+    "Document": (CLUSTER, ("ClusterRows",)),
+    "FactorizedPcp": ("PcpParams", ("FactorizedRows",)),
+    "Gtm": ("GtmParams", ("NoRows",)),
+    "Hierarchy": ("HierarchyParams", ("HierarchyRows", "ClusterRows")),
+    "LTM": (LINKED, ("LinkedRows",)),
+    "LapPLSI": (LINKED, ("LinkedRows",)),
+    "Lda": ("LdaParams", ("LdaRows",)),
+    "Pcp": ("PcpParams", ("ClusterRows",)),
+    "Segments": (CLUSTER, ("ClusterRows",)),
+    "Tied": (CLUSTER, ("ClusterRows",)),
+    "Ttmm": ("TtmmParams", ("ClusterRows",)),
+    "TwoSided": ("TwoSidedParams", ("ClusterRows",)),
+}
+
+
+def check_fields(value: Any) -> None:
+    """Refuse a named tuple or dataclass whose fields are not what its annotations say."""
+    kind: Any = type(value)
+    for name, hint in hints_of(kind).items():
+        if hasattr(value, name) and not fits(getattr(value, name), hint):
+            raise ValueError(f"{kind.__name__}.{name} is {_shown(getattr(value, name))}")
+    check_shapes(value, {})
+
+
+def check_shapes(value: Any, sizes: Sizes) -> None:
+    """Refuse arrays of a value whose shapes differ from those that others have; sizes are noted."""
+    for name, shape in SHAPES.get(type(value).__name__, {}).items():
+        check_array(f"{type(value).__name__}.{name}", getattr(value, name), shape, sizes)
+
+
+def check_array(name: str, array: Any, described: str, sizes: Sizes) -> None:
+    """Refuse what is no array of numbers of a shape that SHAPES may describe."""
+    axes = described.lstrip("~?#")
+    marks = described[: len(described) - len(axes)]
+    values = np.asarray(array)
+    if values.dtype.kind not in ("iu" if "#" in marks else "f"):
+        raise ValueError(f"{name} is {_shown(array)}")
+    if not any(_has_shape(values.shape, one.split(), sizes) for one in axes.split("|")):
+        raise ValueError(f"{name} has shape {values.shape}, and others of {axes!r} have {sizes}")
+    if not values.size or ("#" in marks and values.min() >= 0):
+        return
+    # The smallest and the largest are nan where any is, and nothing is copied to see it.
+    least, most = float(values.min()), float(values.max())
+    if "?" in marks:
+        least, most = (float(np.nan_to_num(x, posinf=math.inf)) for x in (least, most))
+    if not (math.isfinite(least) and math.isfinite(most) and ("~" in marks or least >= 0)):
+        raise ValueError(f"{name} has values from {least} to {most}")
+
+
+def _has_shape(shape: tuple[int, ...], axes: list[str], sizes: Sizes) -> bool:
+    if len(shape) != len(axes):
+        return False
+    known = dict(sizes)
+    for size, axis in zip(shape, axes, strict=True):
+        if axis.isdigit() and size != int(axis):
+            return False
+        if axis.isalpha() and known.setdefault(axis, size) != size:
+            return False
+    sizes.update(known)
+    return True
+
+
+def sizes_of(model: Any) -> Sizes:
+    """Sizes that a model says."""
+    name = type(model).__name__
+    if name == "Gtm":
+        grid = model.grid
+        each = (*grid.shape, *grid.basis)
+        if len(grid.shape) != len(grid.basis) or min(each, default=0) < 1:
+            raise ValueError(f"a grid of {_shown(each)} nodes")
+        return {"N": math.prod(map(int, grid.shape)), "M": math.prod(map(int, grid.basis)) + 1}
+    if name not in MODELS:
+        return {}
+    sizes = {"K": int(model.n_components)}
+    if name == "Hierarchy":
+        sizes["A"] = len(model.parents)
+    elif name == "TwoSided":
+        columns = model.n_column_components
+        sizes["L"] = sizes["K"] if columns is None else int(columns)
+    return sizes
+
+
+def check_params(model: Any, params: Any, sizes: Sizes) -> None:
+    """Refuse parameters that are not those of the model; models of one's own are not known here."""
+    name = type(model).__name__
+    if name in MODELS:
+        if type(params).__name__ != MODELS[name][0]:
+            raise ValueError(f"{name} has parameters of the type {type(params).__name__}")
+        sizes.update(_agreeing(sizes_of(model), sizes))
+        check_shapes(params, sizes)
+        if name == "Hierarchy":
+            check_hierarchy(model, params)
+    elif type(params).__name__ in SHAPES:
+        raise ValueError(f"{name} is no model of {type(params).__name__}")
+
+
+def check_hierarchy(model: Any, params: Any) -> None:
+    """Refuse a tree without an end, or shares for other paths."""
+    if any(not -1 <= parent < node for node, parent in enumerate(model.parents)):
+        raise ValueError("a parent stands before its children, and -1 before a root")
+    nodes, depth = len(model.parents), 0
+    if not model.leaves or any(not 0 <= leaf < nodes for leaf in model.leaves):
+        raise ValueError(f"leaves are not all nodes from 0 to {nodes - 1}")
+    for leaf in model.leaves:
+        length, node = 1, leaf
+        while model.parents[node] >= 0:
+            node, length = model.parents[node], length + 1
+        depth = max(depth, length)
+    if params.share.shape[1] != depth:
+        raise ValueError(f"shares of {params.share.shape[1]} nodes, and paths have {depth}")
+
+
+def check_state(model: Any, state: Any, sizes: Sizes) -> None:
+    """Refuse a state that is not one of the model."""
+    check_params(model, state.params, sizes)
+    allowed = MODELS.get(type(model).__name__, ("", ()))[1]
+    for rows in state.rows:
+        if hasattr(rows, "_fields") and allowed:
+            if type(rows).__name__ not in allowed:
+                raise ValueError(f"{type(rows).__name__} are no rows of {type(model).__name__}")
+            # Clusters are counted by other letters where topics have that of components.
+            own = {} if type(rows).__name__ == "ClusterRows" else {"K": sizes.get("K", -1)}
+            check_shapes(rows, {letter: n for letter, n in own.items() if n >= 0})
+
+
+def _agreeing(said: Mapping[str, int], known: Sizes) -> Mapping[str, int]:
+    for letter, size in said.items():
+        if known.get(letter, size) != size:
+            raise ValueError(f"{letter} is {size} and {known[letter]}")
+    return said
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype} and shape {value.shape}"
+    return f"{repr(value)[:60]}, a {type(value).__name__}"
