@@ -26,8 +26,9 @@ from isotherm.tree import Tree
 def small() -> bytes:
     """A small file with most kinds of values in it."""
     model = AspectModel(
-        2, schedule=Exponential(0.8, margin=0.9), random_state=np.random.default_rng(0)
-    )
+        2, schedule=Exponential(0.8, margin=0.9), random_state=np.random.default_rng(0), max_iter=5
+    ).fit([[3, 1, 0], [2, 2, 0], [0, 1, 3]] * 3)
+    model.trace_ = model.trace_[:1]
     model.tree_ = Tree((-1, 0, 0), temperatures=(2.0, np.nan, np.nan))
     model.table_ = np.arange(6.0).reshape(2, 3).T
     model.names_ = np.array(["a", "ü", ""], object)

@@ -41,8 +41,9 @@ META = "meta.json"
 NAME = re.compile(r"[A-Za-z0-9_]{1,64}")
 # Kinds of numbers that arrays may hold: bool, integers, floats.
 NUMBERS = "biuf"
-# What a file holds takes at most so many times its length, and this many bytes more.
-MOST_COMPRESSED, SLACK = 200, 1 << 25
+# What a file holds takes at most so many times its length, and so many bytes more; of that, what
+# its members are unpacked to may be this much more.
+MOST_COMPRESSED, SLACK, UNPACKED_SLACK = 200, 1 << 25, 1 << 20
 # Bytes that a value of JSON is taken to need, besides its text, and how deep lists may nest.
 VALUE, DEEPEST = 128, 200
 MOST_META = 1 << 30
@@ -56,15 +57,11 @@ DAMAGE = (
 
 
 class Archive(NamedTuple):
-    """What a file holds: its kind, a JSON value, and arrays by name.
-
-    `allowed` is what values made of it may take: bytes, see `allowance`; None for no limit.
-    """
+    """What a file holds: its kind, a JSON value, and arrays by name."""
 
     kind: str
     content: Any
     arrays: dict[str, Array]
-    allowed: int | None = None
 
 
 class Written(NamedTuple):
@@ -136,7 +133,7 @@ def read_about(path: str | os.PathLike[str], *kinds: str) -> tuple[Archive, Writ
             name: read_array(given, file, members[f"arrays/{name}.npy"], one)
             for name, one in meta["arrays"].items()
         }
-        archive = Archive(meta["kind"], meta["content"], arrays, allowance(opened.size))
+        archive = Archive(meta["kind"], meta["content"], arrays)
         written = opened.written
     if kinds and archive.kind not in kinds:
         raise IsothermError(
@@ -262,9 +259,14 @@ def _opened(path: Path, archive: zipfile.ZipFile, size: int) -> Opened:
         raise unreadable(path, why)
     others = sum(one.file_size for one in members.values()) - members[META].file_size
     with archive.open(members[META]) as stream:
-        text = np.empty(members[META].file_size, np.uint8)
-        _SummedReader(stream).fill(text)
-    found = parsed(text.tobytes(), allowance(size) - others)
+        # Part by part: a member that is longer than it says is never unpacked as a whole.
+        read, left = list[bytes](), members[META].file_size
+        while left > 0 and (part := stream.read(min(left, CHUNK))):
+            read.append(part)
+            left -= len(part)
+        if left or stream.read(1):
+            raise ValueError(f"{META} is not as long as it should be")
+    found = parsed(b"".join(read), allowance(size) - others)
     meta = _meta(path, found)
     expected = {META, *(f"arrays/{name}.npy" for name in meta["arrays"])}
     if members.keys() != expected:
@@ -288,7 +290,7 @@ def _members(path: Path, file: zipfile.ZipFile, size: int) -> dict[str, zipfile.
         found[one.filename] = one
     packed = sum(one.compress_size for one in found.values())
     unpacked = sum(one.file_size for one in found.values())
-    if packed > size or unpacked > allowance(size):
+    if packed > size or unpacked > MOST_COMPRESSED * size + UNPACKED_SLACK:
         raise unreadable(path, f"{size} bytes claim to hold {unpacked}")
     if META in found and found[META].file_size > MOST_META:
         raise unreadable(path, f"{META} has more than {MOST_META} bytes")

@@ -268,6 +268,8 @@ class Reader:
 
     def _array(self, given: dict[str, Any]) -> Array:
         array = self.arrays[given["name"]]
+        # However often it is named: whoever looks at a value looks at all of that.
+        self._spend(array.nbytes)
         if "axes" not in given:
             return array
         # The same array in the same order is the same object again.
@@ -281,7 +283,6 @@ class Reader:
         n_rows, n_columns = (int(n) for n in given["shape"])
         if any(part.ndim != 1 for part in parts) or len(parts[2]) != n_rows + 1:
             raise ValueError("a sparse matrix whose parts do not fit")
-        self._spend(sum(part.nbytes for part in parts))
         matrix = sparse.csr_array(parts, shape=(n_rows, n_columns))
         matrix.check_format(full_check=True)
         return matrix

@@ -7,6 +7,7 @@ here, once. Attributes that are not known here are left as they are.
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Callable
 from typing import Any
 
@@ -171,7 +172,7 @@ def _check_alone(name: str, value: Any) -> None:
     wrong = wrong or (name == "outcome_" and value not in {one.value for one in Outcome})
     wrong = wrong or (name == "trace_" and not len(value))
     if wrong:
-        raise ValueError(f"{name} is {repr(value)[:60]}")
+        raise ValueError(f"{name} is {reprlib.repr(value)[:80]}")
 
 
 def _check_labels(name: str, value: Any, length: int | None) -> None:

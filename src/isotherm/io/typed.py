@@ -38,6 +38,10 @@ def fits(value: Any, hint: Any) -> bool:
         return _number(value, (int, np.integer))
     if hint is bool:
         return isinstance(value, bool | np.bool_)
+    if isinstance(origin, type) and isinstance(value, dict) and len(args) == 2:
+        return isinstance(value, origin) and all(
+            fits(name, args[0]) and fits(one, args[1]) for name, one in value.items()
+        )
     if isinstance(origin, type):
         return isinstance(value, origin)
     if isinstance(hint, type) and not getattr(hint, "_is_protocol", False):

@@ -25,7 +25,8 @@ def read(path: str | os.PathLike[str], registry: codec.Registry, *kinds: str) ->
 def decoded(found: archive.Archive, registry: codec.Registry, path: str | os.PathLike[str]) -> Any:
     """The value that a file holds, which has been read."""
     try:
-        return codec.Reader(registry, found.arrays, found.allowed).decode(found.content)
+        allowed = archive.allowance(Path(path).stat().st_size)
+        return codec.Reader(registry, found.arrays, allowed).decode(found.content)
     except archive.DAMAGE as error:
         # Also what a constructor refuses: it was not refused when the file was written.
         why = str(error) or type(error).__name__
