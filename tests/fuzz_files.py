@@ -35,7 +35,6 @@ import numpy as np
 import isotherm
 from io_cases import ESTIMATORS, V, X, data_of
 from isotherm import CorpusMap, Counts, IsothermError, SearchIndex, Stages, StoredCounts, TimeLimit
-from isotherm.anneal import journal
 from isotherm.data import _stored_check
 from isotherm.io import archive, checkpoint
 
@@ -144,6 +143,15 @@ def places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
             yield from places(value[key], (*way, key))
 
 
+def any_place(value: Any, rng: np.random.Generator) -> tuple[Any, ...]:
+    """A place; of those that differ by numbers alone, as records of a trace, as often as of one."""
+    alike: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
+    for way in places(value):
+        alike.setdefault(tuple(0 if type(k) is int else k for k in way), []).append(way)
+    some = [*alike.values()][int(rng.integers(len(alike)))]
+    return some[int(rng.integers(len(some)))]
+
+
 def at(value: Any, way: tuple[Any, ...]) -> Any:
     for key in way:
         value = value[key]
@@ -188,8 +196,8 @@ def odd_array(old: Any, rng: np.random.Generator) -> Any:
         lambda: np.array(3.0),
         *(lambda t=t: old.astype(t) for t in ("<f4", "<i8", "|b1", ">f8", "<i2", "|u1", "<f2")),
     ]
-    for value in (np.nan, np.inf, -1, 2, 1e30, 2**31 - 1, -(2**31)):
-        choices.append(lambda value=value: one_changed(old, value, rng))
+    values = (np.nan, np.inf, -1, 2, 1e30, 2**31 - 1, -(2**31))
+    choices += [lambda value=value: one_changed(old, value, rng) for value in values]
     with np.errstate(all="ignore"):
         return np.asarray(choices[int(rng.integers(len(choices)))]())
 
@@ -218,7 +226,8 @@ def parts_of(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
 
 def packed(meta: Any, parts: dict[str, bytes], how: int = zipfile.ZIP_DEFLATED) -> bytes:
     """The file with all checksums made right."""
-    for name in meta.get("arrays", {}) if isinstance(meta, dict) else ():
+    described = meta.get("arrays") if isinstance(meta, dict) else None
+    for name in described if isinstance(described, dict) else ():
         said, data = meta["arrays"][name], parts.get(f"arrays/{name}.npy")
         if data is not None and isinstance(said, dict):
             said["sha256"] = hashlib.sha256(data).hexdigest()
@@ -264,10 +273,9 @@ def altered(data: bytes, rng: np.random.Generator, way: str) -> bytes:
         return packed(meta, parts)
     if way == "craft":
         return crafted(meta, parts, rng)
-    ways = [("content", *one) for one in places(meta["content"])]
-    if rng.random() < 0.1:
-        ways = list(places(meta))
-    place = ways[int(rng.integers(len(ways)))]
+    place = any_place(meta, rng) if rng.random() < 0.1 else ("content",)
+    if place == ("content",):
+        place = (*place, *any_place(meta["content"], rng))
     return packed(replaced(meta, place, odd_json(at(meta, place), rng)), parts)
 
 
@@ -448,7 +456,6 @@ def examine(name: str, path: Path) -> list[str]:
         found.append(f"{name}: more than {SECONDS} seconds")
     finally:
         signal.alarm(0)
-        journal.writing_to(journal.NOTHING)
     return found
 
 

@@ -151,7 +151,7 @@ class Annealed(BaseEstimator):
         checks.flag("over_relax", self.over_relax)
         checks.flag("record_critical", self.record_critical)
         checks.one_of("precision", self.precision, ("auto", "float32", "float64", "bfloat16"))
-        if self.n_jobs is not None and self.n_jobs != -1:
+        if self.n_jobs is not None and not (isinstance(self.n_jobs, int) and self.n_jobs == -1):
             checks.integer("n_jobs", self.n_jobs, 1)
         given = "float32" if self.precision == "auto" else self.precision
         kernels_on(self.device, given, elsewhere=elsewhere())

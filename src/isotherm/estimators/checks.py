@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
@@ -14,12 +15,20 @@ from isotherm.errors import IsothermError
 
 # Float64 tells units apart up to this total; counts below the second are next to nothing.
 LARGEST_TOTAL, SMALLEST_COUNT = 2.0**53, 1e-20
+_REPR = reprlib.Repr()
+_REPR.maxlist = _REPR.maxtuple = _REPR.maxdict = 20
+_REPR.maxstring = _REPR.maxother = _REPR.maxlong = 400
+
+
+def _shown(value: Any) -> str:
+    """The value in words that are not too many, whatever was given."""
+    return _REPR.repr(value)
 
 
 def integer(name: str, value: Any, least: int) -> None:
     """Refuse anything but an integer of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise IsothermError(f"{name}={value!r}; it must be an integer of at least {least}")
+        raise IsothermError(f"{name}={_shown(value)}; it must be an integer of at least {least}")
 
 
 def number(name: str, value: Any, least: float, most: float = np.inf) -> None:
@@ -31,20 +40,24 @@ def number(name: str, value: Any, least: float, most: float = np.inf) -> None:
         or not least <= float(value) <= most
     ):
         high = "" if most == np.inf else f" and at most {most:g}"
-        raise IsothermError(f"{name}={value!r}; it must be a number of at least {least:g}{high}")
+        raise IsothermError(
+            f"{name}={_shown(value)}; it must be a number of at least {least:g}{high}"
+        )
 
 
 def one_of(name: str, value: Any, allowed: Sequence[Any]) -> None:
     """Refuse anything but the listed values."""
-    if not any(value is option or value == option for option in allowed):
+    # What an array is compared with gives an array.
+    plain = not isinstance(value, np.ndarray)
+    if not any(value is option or (plain and value == option) for option in allowed):
         listed = ", ".join(repr(option) for option in allowed)
-        raise IsothermError(f"{name}={value!r}; it must be one of {listed}")
+        raise IsothermError(f"{name}={_shown(value)}; it must be one of {listed}")
 
 
 def flag(name: str, value: Any) -> None:
     """Refuse anything but True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise IsothermError(f"{name}={value!r}; it must be True or False")
+        raise IsothermError(f"{name}={_shown(value)}; it must be True or False")
 
 
 def provides(name: str, value: Any, method: str, example: str) -> None:
@@ -52,7 +65,9 @@ def provides(name: str, value: Any, method: str, example: str) -> None:
     if value is not None and (
         isinstance(value, type) or not callable(getattr(value, method, None))
     ):
-        raise IsothermError(f"{name}={value!r}; it must be None or an object such as {example}")
+        raise IsothermError(
+            f"{name}={_shown(value)}; it must be None or an object such as {example}"
+        )
 
 
 def callbacks(given: Any) -> None:

@@ -15,6 +15,7 @@ import os
 import re
 import struct
 import sys
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -52,7 +53,7 @@ CHUNK = 1 << 22
 DAMAGE = (
     *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, NotImplementedError),
     *(OSError, RecursionError, RuntimeError, SyntaxError, TypeError, ValueError),
-    *(struct.error, zipfile.BadZipFile, zlib.error),
+    *(struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
 )
 
 

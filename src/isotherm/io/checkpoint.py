@@ -293,9 +293,17 @@ def _registry(rows: exported.Folder | None) -> codec.Registry:
 
 def _check_point(point: Point) -> None:
     """Refuse a point whose states are not those of its model."""
-    model = point.now.model
+    model, sizes = point.now.model, parts.Sizes()
+    parts.check_grown(point.now, sizes)
     for state in (point.sweeps.state, point.sweeps.proven):
-        parts.check_state(model, state, {})
+        parts.check_state(model, state, sizes)
+    parts.check_stats(model, point.sweeps.stats, sizes)
+    # A start, and the best state, may have other components, but not other columns.
+    columns = {letter: n for letter, n in sizes.items() if letter in "JD"}
+    parts.check_shapes(point.begin.params, dict(columns))
+    parts.check_rows(model, point.begin.rows, {})
+    if point.best is not None:
+        parts.check_grown(point.best[0], dict(columns))
 
 
 def _nothing(value: Any) -> dict[str, Any]:

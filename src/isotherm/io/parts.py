@@ -193,16 +193,47 @@ def check_hierarchy(model: Any, params: Any) -> None:
 def check_state(model: Any, state: Any, sizes: Sizes) -> None:
     """Refuse a state that is not one of the model."""
     check_params(model, state.params, sizes)
+    check_rows(model, state.rows, sizes)
+
+
+def check_rows(model: Any, rows: Any, sizes: Sizes) -> None:
+    """Refuse states of rows that are not those of the model; what is in files has a size only."""
     allowed = MODELS.get(type(model).__name__, ("", ()))[1]
-    for rows in state.rows if allowed else ():
-        if isinstance(rows, Shelved | Version):
+    for one in rows if allowed else ():
+        if isinstance(one, Shelved | Version):
             continue
-        if type(rows).__name__ not in allowed:
-            raise ValueError(f"{_shown(rows)}, is no state of rows of {type(model).__name__}")
+        if type(one).__name__ not in allowed:
+            raise ValueError(f"{_shown(one)}, is no state of rows of {type(model).__name__}")
         # Rows of clusters over topics may be of clusters that have gone since.
-        gone = "L" in sizes and type(rows).__name__ == "ClusterRows"
+        gone = "L" in sizes and type(one).__name__ == "ClusterRows"
         known = "K" in sizes and not (gone and type(model).__name__ != "TwoSided")
-        check_shapes(rows, {"K": sizes["K"]} if known else {})
+        check_shapes(one, {"K": sizes["K"]} if known else {})
+
+
+def check_stats(model: Any, stats: Any, sizes: Sizes) -> None:
+    """Refuse statistics that are not those of the model; there may be none."""
+    if type(model).__name__ not in MODELS or (isinstance(stats, tuple) and not len(stats)):
+        return
+    name = type(stats).__name__
+    if not name.endswith("Stats") or name not in SHAPES:
+        raise ValueError(f"{_shown(stats)}, is no statistics of {type(model).__name__}")
+    first = type(model).__name__.replace("LeaveOneOut", "") in ("Aspect", "Cluster", "Document")
+    expected = {letter: n for letter, n in sizes.items() if letter in ("JK" if first else "ND")}
+    check_shapes(stats, expected)
+    # What is summed over rows has one line for each column.
+    if first and name == "ClusterStats":
+        check_array("ClusterStats.word", stats.word, "J K", expected)
+        check_array("ClusterStats.mass", stats.mass, "K", expected)
+
+
+def check_grown(value: Any, sizes: Sizes | None = None) -> None:
+    """Refuse a stage or the outcome of a run whose parameters are not those of its model."""
+    known: Sizes = {} if sizes is None else sizes
+    if hasattr(value, "state"):
+        check_state(value.model, value.state, known)
+    else:
+        check_params(value.model, value.params, known)
+    check_stats(value.model, getattr(value, "stats", ()), known)
 
 
 def _agreeing(said: Mapping[str, int], known: Sizes) -> Mapping[str, int]:

@@ -181,18 +181,19 @@ def checked(entry: Entry, *checks: Callable[[Any], None]) -> Entry:
     return entry._replace(build=build)
 
 
-def _check_grown(value: Any) -> None:
-    """Refuse a stage of a run whose parameters are not those of its model."""
-    sizes: parts.Sizes = {}
-    if hasattr(value, "state"):
-        parts.check_state(value.model, value.state, sizes)
-    else:
-        parts.check_params(value.model, value.params, sizes)
+def _check_mapped(value: workflow.MappedCorpus) -> None:
+    """Refuse a map whose estimators do not belong together."""
+    n_topics = getattr(value.topics, "n_components_", None)
+    if value.map.transform not in workflow.TRANSFORMS:
+        raise ValueError(f"transform={value.map.transform[:40]!r}")
+    if getattr(value.gtm, "n_features_in_", None) != n_topics or n_topics is None:
+        raise ValueError(f"a map of {n_topics} topics that is not fitted to as many")
 
 
 # Checks of types whose fields must fit together.
 CHECKS: dict[str, Callable[[Any], None]] = {
-    **{"Fit": _check_grown, "Grown": _check_grown, "Stage": _check_grown, "Step": _check_grown},
+    **dict.fromkeys(("Fit", "Grown", "Stage", "Step"), parts.check_grown),
+    "MappedCorpus": _check_mapped,
     "Neighbors": fitted.check_neighbors,
 }
 
