@@ -71,6 +71,10 @@ def lost(old: Any) -> Any:
     return new
 
 
+def at_zero(table: Any) -> Any:
+    return {**table, "fields": {**table["fields"], "temperature": 0.0}}
+
+
 FITTED = "fitted.items."
 PLACES: dict[str, tuple[str, str, Any]] = {
     "a table of another width": ("fit aspect", FITTED + "components_", lambda old: old[:, 1:]),
@@ -88,6 +92,8 @@ PLACES: dict[str, tuple[str, str, Any]] = {
     "half a component": ("fit aspect", FITTED + "model_.fields.n_components", 2.5),
     "no model": ("fit aspect", FITTED + "model_", None),
     "a temperature below 0": ("fit aspect", FITTED + "temperature_", -1.0),
+    "a temperature of 0": ("fit aspect", FITTED + "temperature_", 0.0),
+    "topics at 0": ("index", "tables.items", lambda old: [at_zero(one) for one in old]),
     "no trace": ("fit aspect", FITTED + "trace_.items", []),
     "a trace of numbers": ("fit aspect", FITTED + "trace_.items", [1, 2]),
     "a record of text": ("fit aspect", FITTED + "trace_.items", lambda old: ["text", *old]),
@@ -152,6 +158,7 @@ ENTRIES: dict[str, Callable[[Any], Any]] = {
     "another generator": lambda entry: entry["rng"]["items"].update(bit_generator="MT19937"),
     "a point of text": lambda entry: entry.update(point="here"),
     "a temperature": lambda entry: entry["point"]["fields"].update(temperature="hot"),
+    "a temperature of 0": lambda entry: entry["point"]["fields"].update(temperature=0.0),
     "rows": lambda entry: entry["point"]["fields"]["begin"]["fields"]["rows"].update(items=[1.0]),
     "no rows": lambda entry: entry["point"]["fields"]["begin"]["fields"]["rows"].update(items=[]),
     "sweeps": lambda entry: entry["point"]["fields"]["sweeps"]["fields"].update(state=None),

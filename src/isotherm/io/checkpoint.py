@@ -294,6 +294,7 @@ def _registry(rows: exported.Folder | None) -> codec.Registry:
 def _check_point(point: Point) -> None:
     """Refuse a point whose states are not those of its model."""
     model, sizes = point.now.model, parts.Sizes()
+    parts.check_temperature(model, point.temperature)
     parts.check_grown(point.now, sizes)
     for state in (point.sweeps.state, point.sweeps.proven):
         parts.check_state(model, state, sizes)

@@ -56,9 +56,8 @@ TYPES: dict[str, Any] = {
     "neighbors_": Neighbors | None,
     "graph_": sparse.csr_array,
 }
-WHOLE = ("n_iter_", "n_components_", "n_alive_", "n_distinct_", "n_live_", "n_rejected_")
-# Numbers that are at least, or more than, 0.
-AT_LEAST_0, ABOVE_0 = ("temperature_",), ("scale_", "noise_variance_", "alpha_")
+# Numbers that are more than 0.
+ABOVE_0 = ("scale_", "noise_variance_", "alpha_")
 LABELS = {"feature_names_in_": "J", "row_ids_": "I"}
 PRECISIONS = ("float32", "float64", "bfloat16")
 
@@ -121,6 +120,7 @@ def check(estimator: Any) -> None:
     for name, one in fitted.items():
         _check_alone(name, one)
     sizes: Sizes = {"J": int(fitted["n_features_in_"])}
+    parts.check_temperature(fitted["model_"], fitted["temperature_"])
     columns = {"D": sizes["J"]} if kind == "GTM" else dict(sizes)
     parts.check_params(fitted["model_"], fitted["params_"], columns)
     sizes |= {letter: n for letter, n in columns.items() if letter in "KLANM"}
@@ -166,7 +166,6 @@ def _check_alone(name: str, value: Any) -> None:
     wrong = name in TYPES and not fits(value, TYPES[name])
     wrong = wrong or (name.startswith("n_") and name.endswith("_") and not (whole and value >= 0))
     wrong = wrong or (name == "n_features_in_" and value < 1)
-    wrong = wrong or (name in AT_LEAST_0 and not 0 <= value < math.inf)
     wrong = wrong or (name in ABOVE_0 and not 0 < value < math.inf)
     wrong = wrong or (name == "precision_" and value not in PRECISIONS)
     wrong = wrong or (name == "outcome_" and value not in {one.value for one in Outcome})

@@ -23,7 +23,7 @@ Sizes = dict[str, int]
 
 # Shapes of arrays, by type and field, as the docstrings of these types say them. A number is that
 # size, * is any; | stands between two that are allowed. In front: ~ for numbers of any sign (others
-# are at least 0), ? where they may be lost (nan), # for whole numbers.
+# are at least 0), + for those above 0, ? where they may be lost (nan), # for whole numbers.
 SHAPES: dict[str, dict[str, str]] = {
     "AspectParams": {"weight": "K", "row_mass": "K", "word_topic": "J K"},
     "AspectRows": {"table": "I K"},
@@ -38,7 +38,7 @@ SHAPES: dict[str, dict[str, str]] = {
     },
     "FactorizedRows": {"posterior": "I *", "topic": "I K"},
     "FactorizedStats": {"word": "* K", "topic": "* K", "mass": "*"},
-    "GtmParams": {"weight": "~M D", "noise": "", "mass": "N|N D", "scale": ""},
+    "GtmParams": {"weight": "~M D", "noise": "+", "mass": "N|N D", "scale": "+"},
     "GtmStats": {"mass": "N|N D", "moment": "~N D", "square": "", "cells": "D"},
     "HierarchyParams": {
         **{"weight": "K", "share": "K *", "tokens": "A", "word_node": "J A", "square": "* K"}
@@ -93,6 +93,20 @@ MODELS: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
+# Models whose posteriors are never hard: they divide by the temperature.
+NEVER_HARD = (
+    *("Aspect", "AspectLeaveOneOut", "ClusterLeaveOneOut", "DTM", "Gtm", "LTM", "LapPLSI", "Lda"),
+)
+
+
+def check_temperature(model: Any, temperature: float) -> None:
+    """Refuse a temperature that the model cannot have."""
+    name = type(model).__name__
+    least = np.finfo(np.float64).tiny if name in NEVER_HARD else 0.0
+    if name in MODELS and not least <= temperature < math.inf:
+        raise ValueError(f"{name} at a temperature of {temperature}")
+
+
 def check_fields(value: Any) -> None:
     """Refuse a named tuple or dataclass whose fields are not what its annotations say."""
     kind: Any = type(value)
@@ -110,7 +124,7 @@ def check_shapes(value: Any, sizes: Sizes) -> None:
 
 def check_array(name: str, array: Any, described: str, sizes: Sizes) -> None:
     """Refuse what is no array of numbers of a shape that SHAPES may describe."""
-    axes = described.lstrip("~?#")
+    axes = described.lstrip("~?#+")
     marks = described[: len(described) - len(axes)]
     values = np.asarray(array)
     if values.dtype.kind not in ("iu" if "#" in marks else "f"):
@@ -123,6 +137,8 @@ def check_array(name: str, array: Any, described: str, sizes: Sizes) -> None:
     least, most = float(values.min()), float(values.max())
     if "?" in marks:
         least, most = (float(np.nan_to_num(x, posinf=math.inf)) for x in (least, most))
+    if "+" in marks and least == 0:
+        raise ValueError(f"{name} is 0")
     if not (math.isfinite(least) and math.isfinite(most) and ("~" in marks or least >= 0)):
         raise ValueError(f"{name} has values from {least} to {most}")
 
@@ -234,6 +250,9 @@ def check_grown(value: Any, sizes: Sizes | None = None) -> None:
     else:
         check_params(value.model, value.params, known)
     check_stats(value.model, getattr(value, "stats", ()), known)
+    # A run that is at its first temperature has no outcome yet.
+    if hasattr(value, "temperature") and getattr(value, "trace", True):
+        check_temperature(value.model, value.temperature)
 
 
 def _agreeing(said: Mapping[str, int], known: Sizes) -> Mapping[str, int]:

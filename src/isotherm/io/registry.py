@@ -190,10 +190,17 @@ def _check_mapped(value: workflow.MappedCorpus) -> None:
         raise ValueError(f"a map of {n_topics} topics that is not fitted to as many")
 
 
+def _check_topics(value: topics.TopicTable) -> None:
+    """Refuse topics at a temperature at which no row is folded in."""
+    if not 0 < value.temperature < float("inf"):
+        raise ValueError(f"topics at a temperature of {value.temperature}")
+
+
 # Checks of types whose fields must fit together.
 CHECKS: dict[str, Callable[[Any], None]] = {
     **dict.fromkeys(("Fit", "Grown", "Stage", "Step"), parts.check_grown),
     "MappedCorpus": _check_mapped,
+    "TopicTable": _check_topics,
     "Neighbors": fitted.check_neighbors,
 }
 
