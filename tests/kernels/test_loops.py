@@ -5,6 +5,8 @@ import math
 import numpy as np
 from numba import njit
 
+from isotherm.data.base import Block
+from isotherm.kernels import cpu
 from isotherm.kernels._loops import fast_log
 
 
@@ -39,3 +41,12 @@ def test_logarithm_in_double_precision_is_exact() -> None:
 
 def test_plain_call_is_the_library_logarithm() -> None:
     assert fast_log(3.0) == math.log(3.0)
+
+
+def test_few_counts_in_many_columns_are_not_cut_into_more_pieces_than_counts() -> None:
+    columns = np.arange(0, 1_000_000, 50_000, dtype=np.int32)
+    n = len(columns)
+    rows = np.arange(n + 1)
+    block = Block(rows, columns, np.ones(n, np.float32), np.ones(n), 1_000_000)
+    table = np.broadcast_to(np.float32(0), (1_000_000, 8))
+    assert cpu._many(block, table) <= n

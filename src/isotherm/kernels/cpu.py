@@ -356,8 +356,12 @@ class Cpu(LinkedRows):
 
 
 def _many(block: Block, columns: Array) -> int:
-    """Pieces to a thread for which sums in double precision take a byte for each non-zero."""
-    return max(PIECES_PER_THREAD, 8 * columns.size // max(1, block.nnz))
+    """Pieces to a thread for which sums in double precision take a byte for each non-zero.
+
+    More than there are non-zeros cannot be cut, but looking for them would take long.
+    """
+    most = max(PIECES_PER_THREAD, block.nnz)
+    return min(most, max(PIECES_PER_THREAD, 8 * columns.size // max(1, block.nnz)))
 
 
 def _double(piece: Array) -> Array:

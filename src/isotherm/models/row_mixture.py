@@ -141,4 +141,7 @@ class RowMixture(Topics):
         """-alpha sum_k sum_y p(y) log P(y|k) for distributions (J, K) and the marginal p (J,)."""
         if not self.pseudo_count:
             return 0.0
+        filled = marginal > 0
+        if not filled.all():
+            marginal, table = marginal[filled], table[filled]
         return -self.pseudo_count * float((marginal @ floored_log(table)).sum())
