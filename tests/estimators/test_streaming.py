@@ -94,3 +94,20 @@ def test_any_kernels_will_do(stored: StoredCounts, counts: Counts, kind: Any) ->
     steps = kind(3, device="torch", batches=Stepwise(200), **settings).fit(stored)
     same = kind(3, batches=Stepwise(200), **settings).fit(counts)
     assert steps.free_energy_ == pytest.approx(same.free_energy_, rel=SAME)
+
+
+@pytest.mark.filterwarnings("ignore:2 of 601 rows are empty", "ignore:1 of 601 rows are empty")
+def test_a_foreign_row_on_the_disk_sets_no_first_transition(
+    counts: Counts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streamed, "LEAST", 500)
+    wide = np.zeros((601, 100))
+    wide[:600, :80] = counts.matrix.toarray()
+    wide[600, 80:] = 1
+    rows = StoredCounts.write(tmp_path / "counts", Counts(wide), memory=3.5)
+    model = AspectModel(4, max_iter=1, random_state=0, precision="float64")
+    one = clone(model).fit(rows)
+    other = clone(model).fit(Counts(wide))
+    # Of the islands it would be 2.
+    assert one.first_critical_ == pytest.approx(other.first_critical_)
+    assert one.first_critical_ < 1.99
