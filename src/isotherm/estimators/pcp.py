@@ -33,8 +33,9 @@ class PCP(ProjectionEstimator):
 
     Every row belongs to one of M clusters, whose mixtures of K topics have a Dirichlet prior
     (probabilistic clustering-projection, Yu, Yu, Tresp & Kriegel 2005). All rows of a cluster share
-    one mixture of topics. Clusters that nothing needs lose all weight and leave. What is maximised
-    is a lower bound of the log evidence, `elbo_`.
+    one mixture of topics. Clusters that nothing needs leave: those without weight, and those that
+    the bound would rather have joined. What is maximised is a lower bound of the log evidence,
+    `elbo_`.
 
     On text, k-means or NMF of tf-idf weights may find labels better: this model sees plain counts.
 
@@ -70,7 +71,7 @@ class PCP(ProjectionEstimator):
     cluster_centers_ : (M, K)
         Mean of q(theta): mixture of topics of each cluster.
     n_live_ : int
-        Clusters that are left.
+        Distinct clusters that are left.
     elbo_ : float
         Lower bound of the log evidence, with the log prior of the topics up to a constant where
         smooth is above 0.
@@ -83,7 +84,7 @@ class PCP(ProjectionEstimator):
         clusters, whose mixture is then its own; "completion": half of the tokens of a row predicted
         from the other half. "auto" is "fresh" with n_clusters="documents", else "bound".
     temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_, precision_
-        As in `AspectModel`.
+        As in `TTMM`.
 
     Examples
     --------
