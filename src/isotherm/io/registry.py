@@ -148,7 +148,12 @@ PLAIN: dict[str, type[Any]] = {
 # What a fit set in earlier versions -> what it is called now.
 RENAMED = {"row_ids_": "row_names_"}
 # Fields that files of earlier versions do not have.
-LATER: dict[str, tuple[str, ...]] = {"Record": ("entropy", "phase")}
+LATER: dict[str, tuple[str, ...]] = {
+    "Record": ("entropy", "phase"),
+    "model.FactorizedPcp": ("hold",),
+    "model.Pcp": ("hold",),
+    "model.Ttmm": ("hold",),
+}
 
 
 def estimator(kind: type[Any]) -> Entry:
