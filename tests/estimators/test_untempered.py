@@ -4,8 +4,9 @@ import numpy as np
 
 from isotherm import DocumentMixture, Exponential, Fixed, OneSidedClustering, TimeLimit
 from isotherm.anneal.start import Noisy
-from isotherm.anneal.trace import Outcome
+from isotherm.anneal.trace import Outcome, way
 from isotherm.data.base import Array
+from isotherm.plots import path_of
 
 
 def sparse_text(seed: int = 0) -> Array:
@@ -70,15 +71,40 @@ def test_held_out_tokens_are_predicted_about_as_well_as_with_a_tempered_prior() 
         OneSidedClustering(12, temper_prior=temper, random_state=0).fit(X)
         for temper in (False, True)
     )
-    best = [min(record.heldout for record in model.trace_) for model in (plain, tempered)]
+    best = [min(record.heldout for record in way(model.trace_)) for model in (plain, tempered)]
     assert best[0] < 1.02 * best[1]
     assert not plain.model_.temper_prior
     # Heated from the end of the cooling; the model is that of the best temperature.
-    temperatures = [record.temperature for record in plain.trace_]
+    temperatures = [record.temperature for record in way(plain.trace_)]
     assert temperatures[0] == 1.0
     assert temperatures == sorted(temperatures)
     assert plain.temperature_ in temperatures
     assert plain.first_critical_ > plain.temperature_
+    assert len(path_of(plain).trace) == len(temperatures)
+
+
+def test_the_trace_is_that_of_the_cooling_and_of_the_heating() -> None:
+    model = OneSidedClustering(4, temper_prior=False, random_state=0).fit(sparse_text()[:100])
+    phases = [record.phase for record in model.trace_]
+    n_cooled = phases.count("cooling")
+    assert 0 < n_cooled < len(phases)
+    assert phases == ["cooling"] * n_cooled + ["heating"] * (len(phases) - n_cooled)
+    cooled = [record.temperature for record in model.trace_[:n_cooled]]
+    assert cooled == sorted(cooled, reverse=True)
+    assert cooled[-1] == model.trace_[n_cooled].temperature == 1.0
+    scored = [np.isfinite(record.heldout) for record in model.trace_]
+    assert scored == [phase == "heating" for phase in phases]
+    # What it took is the sweeps of both runs, and those on all tokens at the end.
+    assert model.n_iter_ > sum(record.sweeps for record in model.trace_)
+
+
+def test_where_nothing_is_held_out_the_trace_is_one_cooling() -> None:
+    settings = {"temper_prior": False, "validation_fraction": 0, "random_state": 0}
+    model = OneSidedClustering(4, **settings).fit(sparse_text()[:100])
+    assert {record.phase for record in model.trace_} == {"cooling"}
+    assert [record.temperature for record in model.trace_[-2:]] == [1.0, 1.0]
+    assert way(model.trace_) == model.trace_
+    assert model.n_iter_ == sum(record.sweeps for record in model.trace_)
 
 
 def test_a_schedule_of_ones_own_cools_the_model_itself() -> None:

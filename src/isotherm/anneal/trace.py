@@ -13,8 +13,10 @@ from isotherm.data.base import RowsHandle
 from isotherm.tree import Tree
 
 # Phases of a fit, as records name them: a run proper, and what becomes of one that grew. It cools
-# on without splits, joins components to see what that costs, and comes to one of these.
+# on without splits, joins components to see what that costs, and comes to one of these. Clusters
+# with an untempered prior are cooled with a tempered one, and heated from there.
 COOLING: Final = "cooling"
+HEATING: Final = "heating"
 COOLING_ON: Final = "cooling on"
 JOINING: Final = "joining"
 JOINED: Final = "joined"
@@ -55,10 +57,11 @@ class Record:
         Stepwise passes over batches of rows that came before.
     entropy : float
         Of the components' weights, in nats, where components grow; else NaN.
-    phase : {"cooling", "cooling on", "joining", "joined"}
+    phase : {"cooling", "heating", "cooling on", "joining", "joined"}
         What the temperature was a part of. A model that grows cools on without splits afterwards,
         then joins components for as long as held-out data do not mind: "joining" is what was only
-        tried, "joined" what was chosen.
+        tried, "joined" what was chosen. Clusters with an untempered prior are cooled with a
+        tempered one, which nothing scores, and heated from there by held-out scores.
     """
 
     temperature: float
@@ -92,7 +95,7 @@ class Records(tuple[Record, ...]):
             )
             for one in self
         ]
-        said = f"{len(self)} temperatures, the hottest first"
+        said = f"{len(self)} temperatures, in the order of the run"
         return page(said, Part((*heads, "sweeps", "seconds"), rows))
 
 
@@ -100,8 +103,12 @@ def way(trace: Sequence[Record]) -> Trace:
     """The records that led to what was chosen, one for each temperature, in the order of the run.
 
     Where a growing run cooled on without splits, that stands for what it tried at these
-    temperatures with splits; what was only tried, joining components, is left out.
+    temperatures with splits; what was only tried, joining components, is left out. Where the model
+    was heated, the cooling before was that of another model and is left out, too.
     """
+    heated = tuple(record for record in trace if record.phase == HEATING)
+    if heated:
+        return heated
     on = [record for record in trace if record.phase == COOLING_ON]
     hot = [
         record

@@ -57,8 +57,9 @@ class OneSidedClustering(GrowingEstimator):
         tempered one is taken if its held-out perplexity is lower by more than a percent (by more
         than that where few tokens are held out). With False and a given number of clusters, but no
         schedule, the clusters are cooled with a tempered prior down to T = 1, where both are one
-        model; from there the untempered one is heated for as long as it predicts better (`trace_`
-        shows that part). Cooled by itself, as with a schedule, a few clusters take nearly all rows.
+        model; from there the untempered one is heated for as long as it predicts better (in
+        `trace_` those records have the phase "heating", those before have no held-out score).
+        Cooled by itself, as with a schedule, a few clusters take nearly all rows.
     pseudo_count : float, optional
         Counts added to every cluster, spread over the columns like the corpus; by default 5 % of
         the counts that a cluster has on average. With n_components="auto" those of the one cluster

@@ -18,7 +18,7 @@ from isotherm.anneal.callbacks import HeldoutRule
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.heldout import Heldout
 from isotherm.anneal.schedule import Fixed, Schedule
-from isotherm.anneal.trace import Fit, Outcome
+from isotherm.anneal.trace import COOLING, HEATING, Fit, Outcome
 from isotherm.data.base import Data
 from isotherm.estimators.two_sided_starts import Heating
 from isotherm.models.base import CountModel
@@ -44,6 +44,7 @@ def cooled_tempered(
 
     Where nothing is held out it has the lowest temperature of the schedule (or that at which a
     callback stopped the cooling), otherwise the one that predicts best on the way up from there.
+    Its trace is that of both runs; the cooling is not scored.
     """
     others = [one for one in annealer.callbacks if not isinstance(one, HeldoutRule)]
     guide = replace(annealer, callbacks=others)
@@ -52,8 +53,9 @@ def cooled_tempered(
         return replace(cold, model=model)
     heating = replace(annealer, schedule=_heating(annealer.schedule, cold, heldout))
     warm = heating.run(model, data, rng, heldout=heldout, state=cold.state)
-    # Where something was held out the trace shows how the temperature was chosen, else how it fell.
-    trace = warm.trace if heldout is not None else (*cold.trace, *warm.trace)
+    # Where nothing was held out, the one temperature more is still that of the end of the cooling.
+    phase = COOLING if heldout is None else HEATING
+    trace = (*cold.trace, *(replace(record, phase=phase) for record in warm.trace))
     return replace(warm, first_critical=cold.first_critical, trace=trace)
 
 
