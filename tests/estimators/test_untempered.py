@@ -9,13 +9,13 @@ from isotherm.data.base import Array
 from isotherm.plots import path_of
 
 
-def sparse_text(seed: int = 0) -> Array:
-    """Short rows of twelve topics over many rare columns, a few of them far longer, (400, 600)."""
+def sparse_text(seed: int = 0, n_rows: int = 400) -> Array:
+    """Short rows of twelve topics over many rare columns, a few of them far longer, (I, 600)."""
     rng = np.random.default_rng(seed)
     topics = rng.dirichlet(np.full(600, 0.05), 12)
     share = 0.6 * topics + 0.4 * rng.dirichlet(np.full(600, 0.5))
-    length = np.where(np.arange(400) % 40 == 0, 300, 25)
-    counts = np.stack([rng.multinomial(length[i], share[i % 12]) for i in range(400)])
+    length = np.where(np.arange(n_rows) % 40 == 0, 300, 25)
+    counts = np.stack([rng.multinomial(length[i], share[i % 12]) for i in range(n_rows)])
     return counts[:, counts.sum(axis=0) > 0]
 
 
@@ -57,7 +57,7 @@ def naive_cooling(X: Array, K: int, pseudo_count: float, first: float, seed: int
 
 
 def test_cooling_ends_no_worse_than_a_naive_one_and_plain_em() -> None:
-    X = sparse_text()
+    X = sparse_text(n_rows=200)
     annealed = energy(X)
     assert annealed < naive_cooling(X, 12, 2.0, 70.0, 0) + 1e-6
     assert annealed < energy(X, schedule=Fixed(1.0)) + 1e-6
@@ -84,7 +84,7 @@ def test_held_out_tokens_are_predicted_about_as_well_as_with_a_tempered_prior() 
 
 
 def test_the_trace_is_that_of_the_cooling_and_of_the_heating() -> None:
-    model = OneSidedClustering(4, temper_prior=False, random_state=0).fit(sparse_text()[:100])
+    model = OneSidedClustering(4, temper_prior=False, random_state=0).fit(sparse_text(n_rows=100))
     phases = [record.phase for record in model.trace_]
     n_cooled = phases.count("cooling")
     assert 0 < n_cooled < len(phases)
@@ -100,7 +100,7 @@ def test_the_trace_is_that_of_the_cooling_and_of_the_heating() -> None:
 
 def test_where_nothing_is_held_out_the_trace_is_one_cooling() -> None:
     settings = {"temper_prior": False, "validation_fraction": 0, "random_state": 0}
-    model = OneSidedClustering(4, **settings).fit(sparse_text()[:100])
+    model = OneSidedClustering(4, **settings).fit(sparse_text(n_rows=100))
     assert {record.phase for record in model.trace_} == {"cooling"}
     assert [record.temperature for record in model.trace_[-2:]] == [1.0, 1.0]
     assert way(model.trace_) == model.trace_
@@ -124,7 +124,7 @@ def test_a_time_limit_ends_the_cooling_where_it_is() -> None:
 
 
 def test_shared_weights_of_a_document_mixture_are_led_too() -> None:
-    X = sparse_text()
+    X = sparse_text(n_rows=200)
     model = DocumentMixture(12, weights="shared", random_state=0).fit(X)
     assert model.n_distinct_ > 6
     assert model.row_weights_.max(axis=1).mean() > 0.5
