@@ -359,7 +359,7 @@ def attempts(name: str, path: Path) -> Iterator[Callable[[], Any]]:
     thing = held[0]
     if isinstance(thing, Counts | StoredCounts):
         yield lambda: [thing.total, thing.row_totals, thing.column_totals, repr(thing), len(thing)]
-        yield lambda: [thing.row_ids, thing.column_names]
+        yield lambda: [thing.row_names, thing.column_names]
         yield lambda: isotherm.AspectModel(2, max_iter=2, random_state=0, n_jobs=1).fit(thing)
         if isinstance(thing, StoredCounts):
             yield thing.load

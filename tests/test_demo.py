@@ -48,7 +48,7 @@ def test_demonstration_prints_topics_and_writes_a_page(
     assert [one["name"] for one in meta["maps"]] == ["3-D", "2-D"]
     assert [one["name"] for one in meta["columns"]] == ["label", "part", "words counted"]
     assert len(meta["topics"]) == 4
-    assert meta["tree"]["kind"] == "splits"
+    assert meta["tree"]["kind"] == "topics"
     assert meta["stages"][0]["n_topics"] == 1
     assert all(stage["moved"] == [0, 1] for stage in meta["stages"][:-1])
     assert parts["documents"].strings["titles"] == list(corpus.names)

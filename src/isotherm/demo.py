@@ -15,6 +15,7 @@ import numpy as np
 
 from isotherm import AspectModel, Explorer, load_docstrings, map_corpus
 from isotherm.anneal.grow import Growth
+from isotherm.anneal.trace import way
 from isotherm.cli.runs import is_archive
 from isotherm.datasets.docstrings import Docstrings
 from isotherm.evaluate import ami
@@ -134,17 +135,13 @@ def number_table(model: AspectModel) -> str:
 
 
 def path_table(model: AspectModel) -> str:
-    """The annealing path as text, a line per temperature; an arrow marks the chosen one.
-
-    What was chosen may have cooled on from there, without splits.
-    """
-    warm = [r.temperature for r in model.trace_ if r.temperature >= model.temperature_]
+    """The annealing path as text, a line per temperature; an arrow marks the chosen one."""
     lines = [
         f"First critical temperature: {model.first_critical_:.4f}",
         "     temperature  held-out perplexity  distinct topics  sweeps",
     ]
-    for record in model.trace_:
-        mark = "->" if record.temperature == min(warm) else "  "
+    for record in way(model.trace_):
+        mark = "->" if record.temperature == model.temperature_ else "  "
         lines.append(
             f"  {mark} {record.temperature:11.4f}  {record.heldout:19.1f}  "
             f"{record.n_effective:15d}  {record.sweeps:6d}"

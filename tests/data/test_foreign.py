@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from isotherm import GTM, AspectModel, Counts, IsothermError, TwoSidedClustering, as_counts
+from isotherm.data.foreign import PASS
 
 RNG = np.random.default_rng(0)
 TABLE = (np.kron(np.eye(2), np.full((20, 3), 4)) + RNG.integers(0, 2, (40, 6))).astype(int)
@@ -93,9 +94,12 @@ def test_annotated_data_that_cannot_be_read_say_why() -> None:
     ids=lambda given: type(given).__name__,
 )
 def test_what_is_no_table_is_refused(given: Any, said: str) -> None:
-    for read in (Counts, as_counts, AspectModel(2).fit, GTM().fit):
+    for read in (Counts, as_counts, AspectModel(2).fit):
         with pytest.raises(IsothermError, match=said):
             read(given)
+    program = type(given).__module__.partition(".")[0]
+    with pytest.raises(IsothermError, match=said if program in PASS else "table"):
+        GTM().fit(given)
 
 
 def test_arrays_of_other_programs_are_read() -> None:

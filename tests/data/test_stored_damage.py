@@ -160,7 +160,7 @@ def test_folders_without_checksums_are_read(whole: Path, tmp_path: Path) -> None
     folder = damaged(whole, tmp_path / "a", "indices.npy", lambda old: old, "none")
     back, first = StoredCounts(folder).load(), StoredCounts(whole).load()
     assert (back.matrix != first.matrix).nnz == 0
-    assert list(back.row_ids) == list(first.row_ids)
+    assert list(back.row_names) == list(first.row_names)
 
 
 def test_parts_are_summed_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,7 +54,7 @@ def test_a_folder_of_json_lines_holds_all_their_documents(tmp_path: Path) -> Non
     found, expected = count_words(tmp_path / "corpus"), count_words(whole)
     assert (found.counts.matrix != expected.counts.matrix).nnz == 0
     assert list(found.counts.column_names) == list(expected.counts.column_names)
-    assert list(found.counts.row_ids)[3:5] == ["part0.jsonl:4", "part1.jsonl:1"]
+    assert list(found.counts.row_names)[3:5] == ["part0.jsonl:4", "part1.jsonl:1"]
     (one,) = found.read
     assert (one.format, one.n_files, one.n_documents, one.text_column) == ("jsonl", 3, 12, "text")
     head, columns, first = found.report.splitlines()
@@ -117,7 +117,7 @@ def test_what_isotherm_wrote_is_passed_over(own: str, tmp_path: Path) -> None:
         write(folder / name, '{"format": "isotherm run"}')
         write(folder / "notes.txt", "words of a run")
     found = count_words(tmp_path)
-    assert list(found.counts.row_ids) == ["a.txt"]
+    assert list(found.counts.row_names) == ["a.txt"]
     assert {Path(one.file).name for one in found.skipped} == {
         "a.counts", "page.html", "b.run", "a.counts.documents.jsonl.gz",
     }  # fmt: skip

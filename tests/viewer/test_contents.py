@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from isotherm import Counts, evaluate
+from isotherm.anneal.trace import way
 from isotherm.growth_plots import node_distributions, split_words
 from isotherm.maps.corpus import Cooling
 from isotherm.viewer import contents
@@ -174,7 +175,7 @@ def test_cooling_holds_the_trace() -> None:
     assert told["parts"] == "components"
     assert told["first_critical"] is None
     assert told["temperature"] == model.temperature_
-    for entry, record in zip(told["trace"], model.trace_, strict=True):
+    for entry, record in zip(told["trace"], way(model.trace_), strict=True):
         for name in ("temperature", "free_energy", "log_likelihood", "n_effective", "sweeps"):
             assert entry[name] == getattr(record, name)
         held = record.heldout

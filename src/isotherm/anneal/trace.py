@@ -75,7 +75,7 @@ class Record:
     seconds: float
     converged: bool
     passes: int = 0
-    entropy: float = float("nan")
+    entropy: float = field(default=float("nan"), compare=False)
     phase: str = COOLING
 
 

@@ -64,13 +64,19 @@ def check_raw(X: Any) -> None:
         )
 
 
+def check_program(X: Any) -> None:
+    """Refuse objects of other programs that are no tables; say what of them can be passed."""
+    module = _module(X)
+    if module in PASS and not _is_array(X):
+        raise IsothermError(f"X is {_a(type(X).__name__)} of {module}; pass {PASS[module]}")
+
+
 def check_table(X: Any) -> None:
     """Refuse what no array can be made of, before numpy tries."""
     if sparse.issparse(X):
         return
+    check_program(X)
     module, kind = _module(X), type(X).__name__
-    if module in PASS and not _is_array(X):
-        raise IsothermError(f"X is {_a(kind)} of {module}; pass {PASS[module]}")
     if isinstance(X, Mapping):
         raise IsothermError(
             f"X is {_a(kind)} of {len(X)} entries, no table; pass a matrix, a data frame, or "

@@ -370,7 +370,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
                 "X is an AnnData object, and a GTM maps vectors; pass adata.X, or an array of "
                 "adata.obsm such as adata.obsm['X_pca']"
             )
-        foreign.check_table(X)
+        foreign.check_program(X)
         least = 2 if reset else 1
         settings: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
         reader = partial(validate_data, self, reset=reset, ensure_min_samples=least, **settings)
