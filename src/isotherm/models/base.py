@@ -23,6 +23,9 @@ FLOOR = 1e-12
 RUN = 64
 # Random signs with which components are told apart quickly, and components compared at a time.
 SIGNS = 16
+# Tables of so many rows, no more than this share of whose entries are above 0, as of a vocabulary
+# made by hashing: rows of zeros are passed over.
+WIDE, SPARSE = 65536, 0.1
 
 
 class Mixture(NamedTuple):
@@ -264,12 +267,59 @@ def unigram(summary: Summary) -> Array:
 
 def jitter(table: Array, rng: np.random.Generator, noise: float) -> Array:
     """Distributions (J, K) multiplied by exp(noise x normal) and normalised."""
-    moved = table * np.exp(noise * rng.standard_normal(table.shape, dtype=np.float32))
+    normal, filled = rng.standard_normal(table.shape, dtype=np.float32), filled_rows(table)
+    if filled is not None:
+        moved = table[filled] * np.exp(noise * normal[filled])
+        return _among_zeros(normalized(moved).astype(table.dtype, copy=False), filled, table)
+    moved = table * np.exp(noise * normal)
     return normalized(moved).astype(table.dtype, copy=False)
+
+
+def filled_rows(table: Array) -> Array | None:
+    """Rows of a wide table (J, K) that are not all 0, where those are few; else None."""
+    wide = isinstance(table, np.ndarray) and table.ndim == 2 and len(table) >= WIDE
+    if not wide:
+        return None
+    # Numpy finds what is true a good deal faster than what is not 0.
+    mask = (table != 0).ravel()
+    if np.count_nonzero(mask) > SPARSE * mask.size:
+        return None
+    return np.unique(np.flatnonzero(mask) // table.shape[1])
+
+
+def sums_of_rows(table: Array) -> Array:
+    """Sum of each row of a table (J, K), (J,) float64."""
+    filled = filled_rows(table)
+    if filled is None:
+        whole: Array = table.sum(axis=1, dtype=np.float64)
+        return whole
+    sums = np.zeros(len(table))
+    sums[filled] = table[filled].sum(axis=1, dtype=np.float64)
+    return sums
+
+
+def with_rows_added(table: Array, added: Array) -> Array:
+    """Table (J, K) with a number (J,) added to each row; that of a row of zeros has to be 0."""
+    filled = filled_rows(table)
+    if filled is not None:
+        part = with_rows_added(table[filled], added[filled])
+        return _among_zeros(part, filled, table)
+    whole: Array = table + added[:, None].astype(table.dtype)
+    return whole
+
+
+def _among_zeros(part: Array, rows: Array, like: Array) -> Array:
+    """Table of the shape of another, with the given rows and zeros elsewhere."""
+    table = np.zeros(like.shape, part.dtype)
+    table[rows] = part
+    return table
 
 
 def normalized(table: Array) -> Array:
     """Table (J, K) or (K,) with columns that sum to one."""
+    filled = filled_rows(table)
+    if filled is not None:
+        return _among_zeros(normalized(table[filled]), filled, table)
     total = mass_of(table) if table.ndim == 2 else table.sum(axis=0, dtype=np.float64)
     return np.asarray(table / np.where(total > 0, total, 1.0).astype(table.dtype))
 
@@ -290,7 +340,12 @@ def distributions(sums: Array, mass: Array, last: Array, k: Kernels) -> Array:
     """P(y|k) from sums (J, K) of total (K,); a dead component keeps its last distribution."""
     alive = mass > DEAD * mass.sum()
     inverse = 1.0 / np.where(alive, mass, 1.0)
-    table = k.scaled(sums, inverse).astype(last.dtype, copy=False)
+    filled = filled_rows(sums)
+    if filled is None:
+        table = k.scaled(sums, inverse).astype(last.dtype, copy=False)
+    else:
+        part = k.scaled(sums[filled], inverse).astype(last.dtype, copy=False)
+        table = _among_zeros(part, filled, sums)
     if not alive.all():
         table[:, ~alive] = last[:, ~alive]
     return table
@@ -298,6 +353,9 @@ def distributions(sums: Array, mass: Array, last: Array, k: Kernels) -> Array:
 
 def floored(relaxed: Array, reached: Array) -> Array:
     """Distributions with entries at least FLOOR where EM leaves any mass, 0 elsewhere."""
+    filled = filled_rows(reached)
+    if filled is not None:
+        return _among_zeros(floored(relaxed[filled], reached[filled]), filled, reached)
     return normalized(np.where(reached > 0, np.maximum(relaxed, FLOOR), 0).astype(relaxed.dtype))
 
 
@@ -326,8 +384,10 @@ def leaders(weight: Array, table: Array, threshold: float = 0.02) -> Array:
     # Sums of the columns with signs differ by no more than the L1 distance: they tell nearly all
     # pairs apart at the price of a few columns.
     # Columns of the data that never occur have no part in it.
-    filled = table.any(axis=1)
-    table = table if filled.all() else table[filled]
+    filled = filled_rows(table)
+    if filled is None:
+        filled = np.flatnonzero(table.any(axis=1))
+    table = table if len(filled) == len(table) else table[filled]
     signs = np.random.default_rng(0).integers(0, 2, (SIGNS, len(table)), np.int8) * 2 - 1
     sums = signs.astype(table.dtype) @ table[:, alive]
     found: list[int] = []

@@ -22,7 +22,9 @@ from isotherm.models.base import (
     held_back,
     inverse,
     jitter,
+    sums_of_rows,
     unigram,
+    with_rows_added,
 )
 
 
@@ -87,11 +89,11 @@ class RowMixture(Topics):
 
         P(y|k) = (sum_x n Q + alpha p(y)) / (sum_x n(x) Q + alpha).
         """
-        marginal = stats.word.sum(axis=1, dtype=np.float64)
+        marginal = sums_of_rows(stats.word)
         marginal /= marginal.sum()
         sums, tokens = stats.word, k.totals(stats.word)
         if self.pseudo_count:
-            sums = sums + (self.pseudo_count * marginal[:, None]).astype(sums.dtype)
+            sums = with_rows_added(sums, self.pseudo_count * marginal)
         table = distributions(sums, tokens + self.pseudo_count, params.word_topic, k)
         reached = ClusterParams(stats.mass / stats.mass.sum(), tokens, table)
         return reached, self._pseudo_energy(table, marginal)
