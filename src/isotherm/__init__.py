@@ -169,7 +169,16 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'isotherm' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    try:
+        module = import_module(_HOME[name])
+    except (ImportError, OSError, MemoryError, SystemError) as error:
+        from isotherm.errors import unloaded
+
+        said = unloaded(error)
+        if said is None:
+            raise
+        raise MemoryError(said) from error
+    value = getattr(module, name)
     globals()[name] = value
     return value
 

@@ -6,10 +6,14 @@ Every message says what was given, what is allowed, and what to do.
 import sys
 import warnings
 
-__all__ = ["IsothermError", "IsothermWarning", "warn"]
+__all__ = ["IsothermError", "IsothermWarning", "memory_limit", "unloaded", "warn"]
 
 # Lines of these packages are not the user's: scikit-learn wraps methods and calls them.
 NOT_THE_USERS = ("isotherm", "sklearn", "joblib")
+
+# What is said of libraries that could not be mapped into memory, and what under a limit besides.
+NO_ROOM = ("failed to map segment", "cannot allocate memory", "unable to allocate")
+UNREADABLE = "shared object"
 
 
 class IsothermError(ValueError):
@@ -30,3 +34,34 @@ def warn(message: str) -> None:
 
 def _package(names: dict[str, object]) -> str:
     return str(names.get("__name__", "")).partition(".")[0]
+
+
+def memory_limit() -> str:
+    """The limit of this process's memory and what to do about it; empty where there is none."""
+    try:
+        import resource
+    except ImportError:  # not on this system, or no room for it
+        return ""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return ""
+    return (
+        f"memory is limited to {limit / 1e6:,.0f} MB (ulimit -v): raise the limit, or lift it "
+        "with ulimit -v unlimited"
+    )
+
+
+def unloaded(error: BaseException) -> str | None:
+    """What to say where libraries could not be loaded for want of memory; None if it was not that.
+
+    Under a limit they say all sorts of things, even that a file of theirs is missing.
+    """
+    if isinstance(error, ModuleNotFoundError):
+        return None
+    said, limit = str(error).lower(), memory_limit()
+    maybe = isinstance(error, ImportError | SystemError) or UNREADABLE in said
+    short = isinstance(error, MemoryError) or any(one in said for one in NO_ROOM)
+    if not (short or (limit and maybe)):
+        return None
+    todo = limit or "end other programs, or use a machine with more memory"
+    return f"there is not enough memory to load the libraries that isotherm needs; {todo}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from isotherm import AspectModel, Counts, load
+from isotherm import AspectModel, Counts, errors, load
 from isotherm.cli import fit, models, nearest, own, runs
 
 FILES = ["counts.iso", "documents.jsonl.gz", "model.iso", "run.json"]
@@ -18,6 +18,52 @@ POSIX = pytest.mark.skipif(os.name != "posix", reason="no such limits on this sy
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
+
+
+# Little memory -----------------------------------------------------------------------------------
+
+CRAMPED = """
+import resource, sys
+import isotherm
+from isotherm import cli
+with open("/proc/self/statm") as file:
+    now = int(file.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (now + 20_000_000,) * 2)
+for _ in range(2):
+    try:
+        isotherm.AspectModel
+    except MemoryError as error:
+        print(error)
+print(cli.main(["fit", sys.argv[1]]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_too_little_memory_for_the_libraries_is_one_line(stories: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", CRAMPED, str(stories)]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
+    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, env=env)
+    first, second, status = run.stdout.splitlines()
+    assert first == second
+    assert "not enough memory to load the libraries" in first
+    assert "limited to" in first
+    assert "raise the limit" in first
+    assert status == "1"
+    (line,) = run.stderr.splitlines()
+    assert line.startswith("isotherm: error: there is not enough memory")
+    assert "raise the limit" in line
+
+
+def test_errors_of_libraries_are_told_from_those_of_memory(monkeypatch: Any) -> None:
+    limit = "memory is limited to 1 MB: raise the limit"
+    missing = ModuleNotFoundError("No module named 'numba'")
+    for now in ("", limit):
+        monkeypatch.setattr(errors, "memory_limit", lambda now=now: now)
+        assert errors.unloaded(missing) is None
+        assert errors.unloaded(OSError("cannot identify image file")) is None
+        assert "not enough memory" in str(errors.unloaded(ImportError("failed to map segment")))
+        assert (errors.unloaded(OSError("no shared object file")) is None) == (not now)
+        assert (errors.unloaded(ImportError("numpy failed")) is None) == (not now)
 
 
 # Full disks --------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import NamedTuple, Never
 
 import isotherm
-from isotherm.errors import IsothermError
+from isotherm.errors import IsothermError, memory_limit, unloaded
 
 PAGE = "docs/command-line.md"
 # What to do about errors of the system.
@@ -63,6 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except (IsothermError, OSError, MemoryError) as error:
         print(f"isotherm: error: {_reason(error)}", file=sys.stderr)
+        return 1
+    except (ImportError, SystemError) as error:
+        said = unloaded(error)
+        if said is None:
+            raise
+        print(f"isotherm: error: {said}", file=sys.stderr)
         return 1
 
 
@@ -112,12 +118,19 @@ def _refuse(verb: str) -> Never:
 
 def _reason(error: BaseException) -> str:
     """What went wrong, in one line."""
+    if isinstance(error, OSError) and error.errno is None:
+        # Errors of the system have a number: this may be one of a library that found no room.
+        said = unloaded(error)
+        if said is not None:
+            return said
+    if getattr(error, "errno", None) == errno.ENOMEM:
+        error = MemoryError(str(error))
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}{TODO.get(error.errno or 0, '')}"
     from isotherm.cli.wording import in_options
 
     said = in_options(" ".join(str(error).split())) or type(error).__name__
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) and not said.startswith("there is not enough"):
         less = "fewer topics or segments, words, or pixels need less"
-        return f"there is not enough memory ({said}); {less}"
+        return f"there is not enough memory ({said}); {memory_limit() or less}"
     return said
