@@ -246,7 +246,8 @@ class Gtm:
         if noise < least:
             message = (
                 "the noise variance of the map fell to zero: there are at least as many nodes as "
-                "distinct points; use a smaller grid"
+                "distinct points, or a few points lie far from all others: use a smaller grid, or "
+                "look at such points"
             )
             warnings.warn(message, IsothermWarning, stacklevel=2)
         return max(noise, least)
