@@ -22,10 +22,10 @@ import isotherm
 from isotherm.anneal.start import Noisy
 from isotherm.anneal.trace import State
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
-from isotherm.kernels.cpu import available_threads
+from isotherm.kernels.cpu.backend import available_threads
 from isotherm.models.aspect import Aspect
 from isotherm.models.gtm import Gtm
+from isotherm.placement.local import Local
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"

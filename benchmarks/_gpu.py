@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from isotherm.kernels import triton_sums
-from isotherm.kernels.torch_pattern import Pattern
+from isotherm.kernels.torch import triton_sums
+from isotherm.kernels.torch.pattern import Pattern
 
 # Topics of each document, and how far a word's share of a topic is from its share of the corpus.
 OWN, SPREAD = 2, 2.5

@@ -14,11 +14,11 @@ from scipy.special import logsumexp
 import _common as common
 from isotherm import GTM
 from isotherm.anneal.start import state_of
-from isotherm.data.local import Local
 from isotherm.data.vectors import vector_blocks
 from isotherm.estimators.gtm import ALPHA, HELD
 from isotherm.models.grid import LatentGrid
 from isotherm.models.gtm import Gtm
+from isotherm.placement.local import Local
 
 try:
     import ugtm

@@ -13,18 +13,18 @@ import numpy as np
 
 from isotherm import Counts, Exponential, Fixed, Grid, HeldoutRule, Noisy, Spectral, split_tokens
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
-from isotherm.anneal.grow import Growth
+from isotherm.anneal.growth.grow import Growth
 from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit, State
-from isotherm.data.local import Local
-from isotherm.estimators.two_sided_starts import Heating, OneSidedFits
-from isotherm.kernels.cpu import Cpu
+from isotherm.estimators.starts.two_sided import Heating, OneSidedFits
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import Cluster
 from isotherm.models.hierarchy import Hierarchy
 from isotherm.models.leave_one_out import AspectLeaveOneOut, ClusterLeaveOneOut
 from isotherm.models.two_sided import TwoSided
+from isotherm.placement.local import Local
 
 SIZES = (16, 32, 64, 128)
 

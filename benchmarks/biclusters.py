@@ -25,13 +25,13 @@ from threadpoolctl import threadpool_limits
 
 import _common as common
 from isotherm import Counts, Fixed, Noisy, TwoSidedClustering
-from isotherm.data.local import Local
-from isotherm.estimators.two_sided_starts import OneSidedFits
+from isotherm.estimators.starts.two_sided import OneSidedFits
 from isotherm.evaluate import nmi
-from isotherm.kernels.cpu import Cpu
-from isotherm.kernels.dense import one_blas_thread
+from isotherm.kernels.cpu.backend import Cpu
+from isotherm.kernels.cpu.dense import one_blas_thread
 from isotherm.models.aspect import Aspect
 from isotherm.models.two_sided import TwoSided, mutual_information
+from isotherm.placement.local import Local
 
 OURS = "TwoSidedClustering"
 HARD = OURS + ", hard"

@@ -17,11 +17,11 @@ import numpy as np
 import _common as common
 from isotherm.anneal.start import Noisy
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
-from isotherm.data.remote import Remote
 from isotherm.errors import IsothermError
 from isotherm.kernels.devices import kernels_on
 from isotherm.models.aspect import Aspect
+from isotherm.placement.cluster.remote import Remote
+from isotherm.placement.local import Local
 
 MOST = 1.25
 

@@ -46,7 +46,6 @@ from isotherm import PCP, TTMM, Counts, Fixed, Spectral
 from isotherm.anneal.engine import NO_RELAXATION, Annealer
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit
-from isotherm.data.local import Local
 from isotherm.evaluate import (
     lda_document_bounds,
     nmi,
@@ -54,9 +53,10 @@ from isotherm.evaluate import (
     row_perplexity,
     unigram_perplexity,
 )
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
 from isotherm.models.lda import Lda
+from isotherm.placement.local import Local
 
 SMOOTH, TOPICS = 0.1, 10
 DEFINITIONS = ("bound", "structured", "mean", "fresh")

@@ -18,9 +18,9 @@ import _common as common
 from isotherm import Counts, DocumentMixture, Exponential, Fixed, Noisy
 from isotherm.anneal.engine import NO_RELAXATION, Annealer
 from isotherm.anneal.start import state_of
-from isotherm.data.local import Local
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.document import Document
+from isotherm.placement.local import Local
 
 TOPICS = (10, 20, 50, 100)
 

@@ -15,11 +15,11 @@ import numpy as np
 
 import _common as common
 from isotherm.anneal.start import state_of
-from isotherm.data.local import Local
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import Cluster
 from isotherm.models.hierarchy import Hierarchy
+from isotherm.placement.local import Local
 from isotherm.tree import Tree
 
 TRANSCENDENTAL = 20

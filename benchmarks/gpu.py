@@ -27,15 +27,15 @@ from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.schedule import Exponential
 from isotherm.anneal.start import Noisy, state_of
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
 from isotherm.data.split import hold_out_tokens
 from isotherm.data.vectors import VectorBlock
-from isotherm.kernels.cpu import Cpu
-from isotherm.kernels.dense import one_blas_thread
+from isotherm.kernels.cpu.backend import Cpu
+from isotherm.kernels.cpu.dense import one_blas_thread
 from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import Cluster
 from isotherm.models.grid import LatentGrid
 from isotherm.models.gtm import Gtm
+from isotherm.placement.local import Local
 
 DEVICE = "cuda"
 FULL = {"rows": 300_000, "columns": 100_000, "nnz": 73_500_000, "topics": 100}
@@ -48,7 +48,7 @@ MAP = {"rows": 1_000_000, "columns": 64, "side": 50, "basis": 8}
 
 
 def backend(gathered: str = "same", precision: str = "float32") -> Any:
-    from isotherm.kernels.torch_kernels import Torch
+    from isotherm.kernels.torch.backend import Torch
 
     return Torch(precision, DEVICE, gathered)
 

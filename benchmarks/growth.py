@@ -21,7 +21,7 @@ import numpy as np
 
 import _common as common
 import _peers as peers
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 
 TOKENS = 60  # of a document
 

@@ -24,8 +24,8 @@ from threadpoolctl import threadpool_limits
 import _common as common
 import _maps as maps
 from isotherm import GTM, Fixed
-from isotherm.kernels.cpu import Cpu, available_threads
-from isotherm.kernels.dense import one_blas_thread
+from isotherm.kernels.cpu.backend import Cpu, available_threads
+from isotherm.kernels.cpu.dense import one_blas_thread
 
 SIDE = 16
 ROWS = 5_000

@@ -20,7 +20,7 @@ from sklearn.decomposition import non_negative_factorization
 from threadpoolctl import threadpool_limits
 
 import _common as common
-from isotherm.kernels.cpu import Cpu, available_threads
+from isotherm.kernels.cpu.backend import Cpu, available_threads
 
 try:
     import tomotopy

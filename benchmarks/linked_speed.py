@@ -18,12 +18,12 @@ from isotherm.anneal.start import Noisy
 from isotherm.anneal.trace import State
 from isotherm.data.base import blocks_of
 from isotherm.data.linked import LinkedBlock, Links
-from isotherm.data.local import Local
-from isotherm.estimators.linked_start import RandomRows
-from isotherm.graph import Neighbors
-from isotherm.kernels.cpu import Cpu
+from isotherm.estimators.starts.linked import RandomRows
+from isotherm.graph.neighbors import Neighbors
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models import dtm, lap_plsi, ltm
 from isotherm.models.aspect import Aspect
+from isotherm.placement.local import Local
 
 MOST_TIMES = 3.0
 

@@ -21,10 +21,10 @@ import numpy as np
 
 import _common as common
 from isotherm.anneal.start import Noisy
-from isotherm.data.local import Local
 from isotherm.data.stored import StoredCounts
-from isotherm.data.streamed import Streamed
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
+from isotherm.placement.disk.streamed import Streamed
+from isotherm.placement.local import Local
 
 TIMES, MOST = 4.0, 1.3
 PER_NONZERO, PER_ROW = 16, 16  # bytes in memory: counts twice, by rows and by columns

@@ -18,9 +18,9 @@ import _common as common
 from isotherm import Callback, Counts, Fixed, Noisy
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
 from isotherm.anneal.trace import State
-from isotherm.data.local import Local
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
+from isotherm.placement.local import Local
 
 WAYS = {
     "1.8": Relaxation(1.8, 1.8, 1.8),

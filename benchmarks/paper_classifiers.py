@@ -21,7 +21,7 @@ import clustering_projection
 import semi_supervised
 from isotherm import DTM, PCP, AspectModel, Counts
 from isotherm.evaluate import accuracies, draw
-from isotherm.graph import Neighbors, with_labels
+from isotherm.graph.neighbors import Neighbors, with_labels
 
 NEIGHBOURS, STEPS = (5, 10, 20), (0.05, 0.1, 0.2)
 TOPICS, LABELS = 10, (10, 50, 200)

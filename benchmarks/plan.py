@@ -21,8 +21,8 @@ from scipy.optimize import nnls
 
 import _common as common
 from isotherm.data.base import MOST_SLABS, SLAB
-from isotherm.data.remote import NONZEROS, PER_COLUMN
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
+from isotherm.placement.cluster.remote import NONZEROS, PER_COLUMN
 
 FITTED = tuple((nnz, K) for nnz in (50_000, 200_000, 800_000) for K in (16, 64, 128))
 CHECKED = ((1_600_000, 32), (1_600_000, 128), (3_200_000, 16), (3_200_000, 64), (6_400_000, 32))

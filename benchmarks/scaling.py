@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 import _common as common
-from isotherm.kernels.cpu import Cpu, available_threads
+from isotherm.kernels.cpu.backend import Cpu, available_threads
 
 NNZ = (100_000, 300_000, 1_000_000, 2_000_000, 4_000_000)
 COMPONENTS = (16, 32, 64, 128, 256)

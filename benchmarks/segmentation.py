@@ -21,13 +21,13 @@ from isotherm import Counts, Exponential, Fixed, segment
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.multiscale import check_levels, grid_levels, multiscale
 from isotherm.anneal.start import state_of
-from isotherm.data.local import Local
 from isotherm.evaluate import accuracy
 from isotherm.images.features import texture_counts
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.cluster import Cluster
 from isotherm.models.segments import Segments
 from isotherm.models.tied import Tied, pooled
+from isotherm.placement.local import Local
 
 K, STEP, GAMMA = 16, 8, 8.0
 KERNELS = Cpu()

@@ -36,10 +36,10 @@ import _common as common
 from isotherm import DTM, LTM, AspectModel, Counts, LapPLSI
 from isotherm.anneal.schedule import Fixed
 from isotherm.anneal.start import Noisy
-from isotherm.estimators.linked_start import NearTopics, RandomRows
+from isotherm.estimators.starts.linked import NearTopics, RandomRows
 from isotherm.evaluate import Draw, accuracies, draw
-from isotherm.graph import Neighbors, with_labels
-from isotherm.kernels.cpu import available_threads
+from isotherm.graph.neighbors import Neighbors, with_labels
+from isotherm.kernels.cpu.backend import available_threads
 
 N_ROWS, LABELS, SIZES, STRENGTHS = 100, (1, 3, 5, 10), (20, 60, 100), (1, 10, 100)
 LAMBDAS = {"LapPLSI": (10, 100, 1000), "LTM": (10, 100)}

@@ -20,7 +20,7 @@ import _completion as completion
 import kernels
 import stability
 from isotherm import AspectModel
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 
 TOPICS = 50
 GIBBS_SWEEPS = 300

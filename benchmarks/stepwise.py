@@ -24,10 +24,10 @@ import _common as common
 from isotherm import Counts, Fixed, Spectral, Stepwise
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
 from isotherm.anneal.heldout import HeldoutTokens
-from isotherm.data.local import Local
 from isotherm.data.split import hold_out_tokens
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
+from isotherm.placement.local import Local
 
 CLOSE = (0.005, 0.001)
 TRIED, MOST = (2, 4, 8, 12, 16), 64

@@ -36,7 +36,7 @@ import clustering_projection
 from _page import load
 from isotherm import AspectModel, Counts, OneSidedClustering, split_rows
 from isotherm.evaluate import ami, ari, completeness, homogeneity, nmi
-from isotherm.kernels.cpu import available_threads
+from isotherm.kernels.cpu.backend import available_threads
 
 PLANTED = (5, 10, 20)
 GRID = (3, 5, 7, 10, 14, 20, 28)

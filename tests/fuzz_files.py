@@ -5,7 +5,7 @@
 Whole files are made, altered (bytes flipped, cut off, parts swapped, values replaced with checksums
 made right again, sizes that are crafted), loaded and used, in processes of their own: one that dies
 is a failure, as is any other exception, more than half a minute of processor time, and memory
-beyond four times what a file of that length may take (`isotherm.io.archive.allowance`).
+beyond four times what a file of that length may take (`isotherm.format.archive.allowance`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ import isotherm
 from io_cases import ESTIMATORS, V, X, data_of
 from isotherm import CorpusMap, Counts, IsothermError, SearchIndex, Stages, StoredCounts, TimeLimit
 from isotherm.data import _stored_check
-from isotherm.io import archive, checkpoint
+from isotherm.format import archive
+from isotherm.io import checkpoint
 
 SECONDS = 30
 ROOM = 6 << 30  # what a process may take at all

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from isotherm import AspectModel, Counts, IsothermError, TwoSidedClustering, cluster_pairs
-from isotherm.bicluster_plots import MOST_FIGURES, association, order_of
+from isotherm.plots.biclusters import MOST_FIGURES, association, order_of
 
 ROWS = [f"a{i}" for i in range(12)]
 COLUMNS = [f"b{j}" for j in range(14)] + ["c$d"]

@@ -77,3 +77,18 @@ def test_wrong_number_of_topics_is_refused(topics: str, capsys: pytest.CaptureFi
     with pytest.raises(SystemExit):
         demo.main([f"--topics={topics}"])
     assert "give 2 or more" in capsys.readouterr().err
+
+
+def test_label_shares_weigh_rows_by_mass() -> None:
+    row_weights = np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
+    shares = demo.label_shares(row_weights, np.array([2.0, 4.0, 6.0]), ["a", "b", "b"])
+    assert shares.names == ("b", "a")  # by mass: 10 and 2
+    np.testing.assert_allclose(shares.table, [[0.5, 0.5], [1.0, 0.0]])
+
+
+def test_many_labels_share_the_last_colour() -> None:
+    labels = [f"label {i}" for i in range(12)]
+    shares = demo.label_shares(np.ones((12, 1)), np.arange(12.0, 0.0, -1.0), labels)
+    assert shares.names == (*labels[:6], demo.OTHER)
+    np.testing.assert_allclose(shares.table.sum(axis=1), 1.0)
+    np.testing.assert_allclose(shares.table[0, -1], 21 / 78)

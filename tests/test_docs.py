@@ -13,9 +13,9 @@ import pytest
 
 import isotherm
 from isotherm import evaluate
-from isotherm.data.base import Data
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import Model
+from isotherm.placement.base import Data
 
 ROOT = Path(__file__).parents[1]
 PAGES = [

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from isotherm.files import replacing
+from isotherm.format.atomic import replacing
 
 
 @pytest.mark.parametrize("name", ["page.html", "noending", ".hidden", "two.dots.png"])
@@ -69,7 +69,7 @@ def test_a_killed_process_leaves_the_old_file(tmp_path: Path) -> None:
     final.write_text("old")
     code = (
         "import os, signal, sys\n"
-        "from isotherm.files import replacing\n"
+        "from isotherm.format.atomic import replacing\n"
         "with replacing(sys.argv[1]) as unfinished:\n"
         "    unfinished.write_text('half')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

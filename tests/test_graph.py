@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import sparse
 
-from isotherm import IsothermError, IsothermWarning, Neighbors, as_counts, graph, neighbor_graph
+from isotherm import IsothermError, IsothermWarning, Neighbors, as_counts, neighbor_graph
 from isotherm.data.counts import Counts
-from isotherm.graph import as_graph, isolated_rows, n_graph_components, with_labels
+from isotherm.graph import neighbors
+from isotherm.graph.neighbors import as_graph, isolated_rows, n_graph_components, with_labels
 from strategies import counts_matrices
 
 Table = NDArray[np.int64]
@@ -223,8 +224,8 @@ def test_similarities_of_candidates_are_those_of_all_words() -> None:
 
 
 def test_auto_is_exact_until_there_are_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert graph.EXACT_UP_TO == 100_000
-    monkeypatch.setattr(graph, "EXACT_UP_TO", 120)
+    assert neighbors.EXACT_UP_TO == 100_000
+    monkeypatch.setattr(neighbors, "EXACT_UP_TO", 120)
     assert Neighbors.of(planted(120)).method == "exact"
     assert Neighbors.of(planted(121)).method == "rare_words"
 

@@ -1,8 +1,6 @@
 """How many components, and what each split is about: figures and the part of the page."""
 
 import copy
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,12 +11,10 @@ from isotherm import (
     Counts,
     Exponential,
     IsothermError,
-    Tree,
     TwoSidedClustering,
-    _tree_page,
 )
-from isotherm.growth_plots import how_many, node_distributions, split_words
-from isotherm.report import write_report
+from isotherm.estimators.fitted import branch_words, node_distributions
+from isotherm.plots.growth import how_many
 from models.planted import mixture_of_unigrams
 
 PLANTED = mixture_of_unigrams((80, 60), 3, (40, 80), 0.1, seed=2)
@@ -70,7 +66,7 @@ def test_nodes_are_means_of_what_is_below_them(model: Any) -> None:
 
 
 def test_words_of_a_split_set_it_apart_from_the_branch_above(model: Any) -> None:
-    words = split_words(model, 4)
+    words = branch_words(model, 4)
     _, tables = node_distributions(model)
     assert [len(list_) for list_ in words] == [4] * model.topic_tree_.n_nodes
     assert words[0][0] == NAMES[int(np.argmax(tables[0]))]
@@ -80,20 +76,7 @@ def test_words_of_a_split_set_it_apart_from_the_branch_above(model: Any) -> None
             assert tables[node][j] > tables[parent][j]
 
 
-def test_page_has_the_curve_and_the_tree_and_escapes_words(model: Any, tmp_path: Path) -> None:
-    page = write_report(model, tmp_path / "page.html", counts=COUNTS).read_text(encoding="utf-8")
-    assert "How many topics, and which belong together" in page
-    assert "as often as by chance the topics of two branches meet in documents" in page
-    assert page.count('<li class="leaf">') == 3
-    for k in range(3):
-        assert f'<a href="#topic-{k}">' in page
-        assert f'id="topic-{k}"' in page
-    assert f"similarity {model.topic_tree_.similarities[0]:.3g}" in page
-    assert "<img" not in page
-    assert "&lt;img src=x" in page
-
-
-def test_page_without_held_out_data_has_the_tree_alone(tmp_path: Path) -> None:
+def test_without_held_out_data_there_is_a_tree_and_no_figure() -> None:
     grown = AspectModel(
         "auto",
         max_components=2,
@@ -102,44 +85,24 @@ def test_page_without_held_out_data_has_the_tree_alone(tmp_path: Path) -> None:
     ).fit(COUNTS)
     with pytest.raises(IsothermError, match="nothing was held out"):
         how_many(grown)
-    page = write_report(grown, tmp_path / "page.html").read_text(encoding="utf-8")
-    assert page.count('<li class="leaf">') == 2
-    assert "number of components" not in page
+    assert grown.topic_tree_.n_leaves == 2
 
 
-def test_trees_may_be_deeper_than_calls_may_nest() -> None:
-    depth = sys.getrecursionlimit()
-    # Node 2 d + 1 is a leaf at depth d + 1, and node 2 d + 2 splits again.
-    parents = [-1, *(2 * d for d in range(depth) for _ in range(2))]
-    tree = Tree(parents)
-    words = [[f"word{node}"] for node in range(tree.n_nodes)]
-    page = _tree_page._branches(tree, words, np.ones(tree.n_nodes))
-    assert page.count("<details") == page.count("</details>") == depth
-    assert page.count('class="leaf"') == depth + 1
-    places = [page.index(f"word{node}<") for node in (1, 3, 2 * depth - 1, 2 * depth)]
-    assert places == sorted(places)
-
-
-def test_page_of_a_model_of_an_older_file_has_its_splits(model: Any, tmp_path: Path) -> None:
-    old = copy.copy(model)
-    del old.topic_tree_
-    page = write_report(old, tmp_path / "page.html", counts=COUNTS).read_text(encoding="utf-8")
-    assert page.count('<li class="leaf">') == 3
-    assert f"split at T = {model.tree_.temperatures[0]:.4g}" in page
-    assert "Similarities" not in page
-
-
-def test_a_given_number_has_a_tree_and_no_path(tmp_path: Path) -> None:
+def test_a_given_number_has_a_tree_and_no_path() -> None:
     fixed = AspectModel(2, max_iter=3, random_state=0).fit(COUNTS)
     with pytest.raises(IsothermError, match="only one that grew"):
         how_many(fixed)
-    assert len(split_words(fixed)) == fixed.topic_tree_.n_nodes == 3
-    page = write_report(fixed, tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "which belong together" not in page
+    assert len(branch_words(fixed)) == fixed.topic_tree_.n_nodes == 3
 
 
 def test_what_has_no_tree_says_what_has() -> None:
     two = TwoSidedClustering(2, 2, max_iter=3, random_state=0).fit(COUNTS)
-    for function in (split_words, node_distributions):
+    for function in (branch_words, node_distributions):
         with pytest.raises(IsothermError, match="TwoSidedClustering has no tree of topics; give"):
             function(two)
+
+
+def test_model_of_an_older_file_has_the_words_of_its_splits(model: Any) -> None:
+    old = copy.copy(model)
+    del old.topic_tree_
+    assert branch_words(old) == branch_words(model, tree=model.tree_)

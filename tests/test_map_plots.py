@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from numpy.testing import assert_allclose, assert_array_equal
 
-from isotherm import GTM, CorpusMap, Fixed, IsothermError, MappedCorpus, map_plots
+from isotherm import GTM, CorpusMap, Fixed, IsothermError, MappedCorpus, plots
 from isotherm.maps.corpus import Cooling
+from isotherm.plots import maps
 
 WORDS = ["sparse", "matrix", r"a$\x$b", "window", "file", "tree", "random", "kernel", "node"]
 
@@ -66,7 +67,7 @@ def name_boxes(figure: Figure) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("dimensions", [2, 3])
 def test_points_of_each_class_are_drawn_where_they_are(dimensions: int) -> None:
     found = corpus_map(dimensions)
-    figure = map_plots.map_points(found)
+    figure = plots.map_points(found)
     labels = np.array([one or "no label" for one in found.labels or ()])
     assert len(groups(figure)) == 4
     for name, group in groups(figure).items():
@@ -78,42 +79,42 @@ def test_points_of_each_class_are_drawn_where_they_are(dimensions: int) -> None:
 @pytest.mark.parametrize("dimensions", [2, 3])
 def test_axes_reach_as_far_as_places_and_topics_do(dimensions: int) -> None:
     places = np.zeros((4, dimensions))
-    inside = map_plots.map_points(places).axes[0]
+    inside = plots.map_points(places).axes[0]
     assert inside.get_xlim()[1] == inside.get_ylim()[1] < 1.07
     places[2, 0], places[3] = -1.19, np.nan
-    beyond = map_plots.map_points(places).axes[0]
+    beyond = plots.map_points(places).axes[0]
     assert -1.3 < beyond.get_xlim()[0] < -1.19
     assert beyond.get_xlim() == beyond.get_ylim()
     topic = np.full((9, dimensions), 1.15)
     source = replace(corpus_map(dimensions), topic_coordinates=topic)
-    assert map_plots.map_points(source, topic_names=False).axes[0].get_ylim()[1] > 1.15
+    assert plots.map_points(source, topic_names=False).axes[0].get_ylim()[1] > 1.15
 
 
 def test_looks_differ_and_frequent_classes_come_first() -> None:
     labels = np.repeat(np.arange(40), np.arange(40, 0, -1))
-    figure = map_plots.map_points(np.zeros((len(labels), 2)), labels)
+    figure = plots.map_points(np.zeros((len(labels), 2)), labels)
     found = groups(figure)
     looks = {
         (to_hex(one.get_facecolor()[0]), one.get_paths()[0].vertices.tobytes())
         for one in found.values()
     }
-    n_looks = len(map_plots.PALETTE) * len(map_plots.MARKERS)
+    n_looks = len(maps.PALETTE) * len(maps.MARKERS)
     assert len(looks) == len(found) == n_looks
     assert legend_names(figure) == [*map(str, range(n_looks - 1)), "all others"]
     assert len(found["all others"].get_offsets()) == (labels >= n_looks - 1).sum()
     first = [to_hex(found[str(k)].get_facecolor()[0]) for k in range(7)]
-    assert first == list(map_plots.PALETTE)
+    assert first == list(maps.PALETTE)
 
 
 def test_as_many_classes_as_there_are_looks_need_no_rest() -> None:
-    n_looks = len(map_plots.PALETTE) * len(map_plots.MARKERS)
-    figure = map_plots.map_points(np.zeros((n_looks, 2)), range(n_looks))
+    n_looks = len(maps.PALETTE) * len(maps.MARKERS)
+    figure = plots.map_points(np.zeros((n_looks, 2)), range(n_looks))
     assert sorted(map(int, legend_names(figure))) == list(range(n_looks))
 
 
 def test_places_alone_need_no_legend() -> None:
     places = np.random.default_rng(0).uniform(-1, 1, (20, 2))
-    figure = map_plots.map_points(places)
+    figure = plots.map_points(places)
     (group,) = groups(figure).values()
     assert_array_equal(drawn(group), places)
     assert not figure.legends
@@ -122,7 +123,7 @@ def test_places_alone_need_no_legend() -> None:
 
 def test_given_labels_go_before_those_of_the_map() -> None:
     found = corpus_map()
-    figure = map_plots.map_points(MappedCorpus(found, None, None), ["a", "b"] * 15)  # type: ignore[arg-type]
+    figure = plots.map_points(MappedCorpus(found, None, None), ["a", "b"] * 15)  # type: ignore[arg-type]
     assert sorted(legend_names(figure)) == ["a", "b"]
 
 
@@ -133,7 +134,7 @@ def test_names_of_topics_do_not_overlap(dimensions: int, crowded: bool) -> None:
     # A legend that takes much of the width: what counts is the map that is left.
     labels = [f"the rather long name of class {i % 3}" for i in range(30)]
     figure = Figure((8, 5), layout="constrained")
-    map_plots.map_points(found, labels, figure=figure)
+    plots.map_points(found, labels, figure=figure)
     boxes = name_boxes(figure)
     assert boxes.keys() <= {" ".join(words[:3]) for words in found.top_words}
     assert len(boxes) >= 12
@@ -148,7 +149,7 @@ def test_names_of_topics_do_not_overlap(dimensions: int, crowded: bool) -> None:
 @pytest.mark.parametrize("dimensions", [2, 3])
 def test_names_are_tied_to_the_places_of_their_topics(dimensions: int) -> None:
     found = corpus_map(dimensions)
-    figure = map_plots.map_points(found)
+    figure = plots.map_points(found)
     figure.draw_without_rendering()
     ax = figure.axes[0]
     (marks,) = [line for line in ax.get_lines() if line.get_label() == "_topics"]
@@ -163,7 +164,7 @@ def test_names_are_tied_to_the_places_of_their_topics(dimensions: int) -> None:
 
 @pytest.mark.parametrize("dpi", [50, 100, 300])
 def test_names_are_near_their_places_at_any_resolution(dpi: int) -> None:
-    figure = map_plots.map_points(corpus_map(2, 1, True), figure=Figure((6, 6), dpi=dpi))
+    figure = plots.map_points(corpus_map(2, 1, True), figure=Figure((6, 6), dpi=dpi))
     (text,) = figure.axes[0].texts
     across, up = text.xyann
     assert across == pytest.approx(0.0, abs=1e-6)
@@ -171,19 +172,19 @@ def test_names_are_near_their_places_at_any_resolution(dpi: int) -> None:
 
 
 def test_names_can_be_left_out() -> None:
-    figure = map_plots.map_points(corpus_map(), topic_names=False)
+    figure = plots.map_points(corpus_map(), topic_names=False)
     assert not figure.axes[0].texts
     assert not figure.axes[0].get_lines()
 
 
 def test_the_eye_can_be_moved() -> None:
-    ax = map_plots.map_points(corpus_map(3), view=(10.0, 45.0)).axes[0]
+    ax = plots.map_points(corpus_map(3), view=(10.0, 45.0)).axes[0]
     assert (ax.elev, ax.azim) == (10.0, 45.0)  # type: ignore[attr-defined]
 
 
 def test_a_dollar_is_no_mathematics() -> None:
     found = corpus_map()
-    figure = map_plots.map_points(found, [r"$\x$", "b"] * 15)
+    figure = plots.map_points(found, [r"$\x$", "b"] * 15)
     figure.draw_without_rendering()
     assert r"$\x$" in legend_names(figure)
     assert any("$" in text.get_text() for text in figure.axes[0].texts)
@@ -191,7 +192,7 @@ def test_a_dollar_is_no_mathematics() -> None:
 
 def test_field_is_the_logarithm_over_the_median_by_axes_of_the_map() -> None:
     found = corpus_map()
-    figure = map_plots.magnification(found)
+    figure = plots.magnification(found)
     (mesh,) = [one for one in figure.axes[0].collections if isinstance(one, QuadMesh)]
     values = np.log10(found.magnification / np.median(found.magnification))
     # Nodes run along the last axis first; a picture has that axis upright.
@@ -208,9 +209,9 @@ def test_field_of_a_fitted_map_with_points() -> None:
     X = rng.normal(size=(40, 3)) * [3, 2, 0.1]
     gtm = GTM(2, n_nodes=(4, 5), n_basis=3, schedule=Fixed(1.0), random_state=0).fit(X)
     places = gtm.transform(X)
-    figure = map_plots.magnification(gtm, places, ["a"] * 40)
+    figure = plots.magnification(gtm, places, ["a"] * 40)
     assert_allclose(drawn(groups(figure)["a"]), places)
-    bare = map_plots.magnification(gtm)
+    bare = plots.magnification(gtm)
     assert not groups(bare)
     values = gtm.magnification()
     (mesh,) = bare.axes[0].collections[:1]
@@ -219,13 +220,13 @@ def test_field_of_a_fitted_map_with_points() -> None:
 
 
 def test_field_without_any_stretch_can_be_drawn() -> None:
-    figure = map_plots.magnification(replace(corpus_map(), magnification=np.zeros(20)))
+    figure = plots.magnification(replace(corpus_map(), magnification=np.zeros(20)))
     figure.draw_without_rendering()
     assert len(figure.axes) == 2
 
 
 def test_draws_into_a_given_figure() -> None:
-    for draw in (map_plots.map_points, map_plots.magnification):
+    for draw in (plots.map_points, plots.magnification):
         figure = Figure()
         assert draw(corpus_map(), figure=figure) is figure
         assert figure.axes
@@ -244,18 +245,18 @@ def test_draws_into_a_given_figure() -> None:
 )
 def test_points_of_something_else_are_refused(source: object, labels: object, message: str) -> None:
     with pytest.raises(IsothermError, match=message):
-        map_plots.map_points(source, labels)  # type: ignore[arg-type]
+        plots.map_points(source, labels)  # type: ignore[arg-type]
 
 
 def test_field_of_something_else_is_refused() -> None:
     with pytest.raises(IsothermError, match="this map has 3 dimensions"):
-        map_plots.magnification(corpus_map(3))
+        plots.magnification(corpus_map(3))
     for source in (GTM(), np.zeros((3, 2))):
         with pytest.raises(IsothermError, match="give a corpus map or a fitted GTM"):
-            map_plots.magnification(source)  # type: ignore[arg-type]
+            plots.magnification(source)  # type: ignore[arg-type]
     with pytest.raises(IsothermError, match="places have 3 columns"):
-        map_plots.magnification(corpus_map(), np.zeros((30, 3)))
+        plots.magnification(corpus_map(), np.zeros((30, 3)))
     gtm = GTM(2, n_nodes=3, n_basis=2, schedule=Fixed(1.0), random_state=0)
     gtm.fit(np.random.default_rng(0).normal(size=(30, 3)))
     with pytest.raises(IsothermError, match="labels without places"):
-        map_plots.magnification(gtm, labels=["a"] * 30)
+        plots.magnification(gtm, labels=["a"] * 30)

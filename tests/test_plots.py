@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 from isotherm import GTM, AspectModel, Counts, Exponential, Fixed, IsothermError, plots
 from isotherm.anneal.trace import Fit, Record, State
 from isotherm.maps.corpus import Cooling
+from isotherm.plots import annealing
 
 WORDS = ["a$b", "c$d", "cat", "dog", "sun", "moon", "bread", "wine"]
 
@@ -122,13 +123,13 @@ def test_path_of_a_map() -> None:
     upright = [line.get_xdata()[0] for line in sizes.get_lines() if len(set(line.get_xdata())) == 1]
     assert {gtm.first_critical_, 1.0} <= set(upright)
     cooling = Cooling(gtm.trace_, gtm.first_critical_, gtm.temperature_, "nodes")
-    assert plots.path_of(cooling) == plots.path_of(gtm)
+    assert annealing.path_of(cooling) == annealing.path_of(gtm)
 
 
 def test_nodes_that_drift_apart_are_no_transition() -> None:
     trace = [record(2.0, 1), record(1.8, 6), record(1.6, 7), record(1.4, 8), record(1.2, 12)]
     for parts, found in (("nodes", [1, 4]), ("components", [1, 2, 3, 4])):
-        path = plots.path_of(Cooling(tuple(trace), math.nan, 1.2, parts))
+        path = annealing.path_of(Cooling(tuple(trace), math.nan, 1.2, parts))
         assert path.transitions == found
 
 
@@ -136,7 +137,7 @@ def test_predicted_transitions_are_where_critical_and_own_temperature_meet() -> 
     # Ratios 0.5, 0.8, 1.2, 1.5, 0.9, 1.1; between temperatures in equal ratios.
     ratio = (0.5, 0.8, 1.2, 1.5, 0.9, 1.1)
     trace = [record(2.0**-i, critical=(0.0, value * 2.0**-i)) for i, value in enumerate(ratio)]
-    path = plots.path_of(trace)
+    path = annealing.path_of(trace)
     assert path.predicted == pytest.approx([2.0**-1.5, 2.0**-4.5])
     ax = plots.annealing_path(trace).axes[1]
     marks = lines(ax)["predicted"]
@@ -200,15 +201,6 @@ def test_draws_into_a_given_figure(model: AspectModel) -> None:
         assert figure.axes
 
 
-def test_svg_has_the_colours_asked_for(model: AspectModel) -> None:
-    svg = plots.as_svg(plots.annealing_path(model), {plots.BLUE: "var(--blue)"})
-    assert svg.startswith("<svg")
-    assert svg.endswith("</svg>")
-    assert "var(--blue)" in svg
-    assert plots.BLUE not in svg
-    assert "<metadata>" not in svg
-
-
 @pytest.mark.parametrize("source", [[], [1, 2], 3, None, "trace"])
 def test_path_of_something_else_is_refused(source: object) -> None:
     with pytest.raises(IsothermError, match="give a fitted estimator"):
@@ -245,13 +237,13 @@ def test_pyplot_is_never_loaded() -> None:
     code = """
 import sys
 import numpy as np
-from isotherm import AspectModel, map_plots, plots
+from isotherm import AspectModel, plots
 assert not any(name.startswith("matplotlib") for name in sys.modules)
 model = AspectModel(2, random_state=0).fit([[5, 1], [1, 5], [4, 1]])
-plots.as_svg(plots.annealing_path(model), {})
+plots.annealing_path(model).draw_without_rendering()
 plots.topic_words(model)
 for n_axes in (2, 3):
-    map_plots.map_points(np.eye(n_axes), range(n_axes)).draw_without_rendering()
+    plots.map_points(np.eye(n_axes), range(n_axes)).draw_without_rendering()
 print("matplotlib.figure" in sys.modules, "matplotlib.pyplot" in sys.modules)
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from isotherm import AspectModel, HierarchicalClustering, IsothermError, TwoSidedClustering
-from isotherm.growth_plots import split_words
+from isotherm.estimators.fitted import branch_words
+from isotherm.plots.trees import _layout, tree_words, word_spread
 from isotherm.tree import Tree
-from isotherm.tree_plots import _layout, tree_words, word_spread
 
 pytest.importorskip("matplotlib")
 
@@ -38,7 +38,7 @@ def test_topics_show_what_sets_branches_apart_and_how_alike_they_are() -> None:
     X = np.kron(np.eye(3, dtype=int), np.full((6, 3), 8)) + 1
     topics = AspectModel(3, random_state=0, verbose=False).fit(X)
     figure = tree_words(topics, n_words=2)
-    words, tree = split_words(topics, 2), topics.topic_tree_
+    words, tree = branch_words(topics, 2), topics.topic_tree_
     said = texts(figure)
     assert [text.split("  (")[0] for text in said] == [" ".join(one) for one in words]
     assert said[0].endswith(f"({tree.similarities[0]:.2g})")

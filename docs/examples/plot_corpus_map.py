@@ -7,12 +7,12 @@ the explorer.
 """
 
 import isotherm
-from isotherm import map_plots
+from isotherm import plots
 
 corpus = isotherm.load_docstrings(["numpy", "sklearn"])
 model = isotherm.AspectModel(20, random_state=0).fit(corpus.counts)
 found = isotherm.map_corpus(corpus.counts, topics=model, names=corpus.names, texts=corpus.texts)
-map_plots.map_points(found, labels=corpus.labels)
+plots.map_points(found, labels=corpus.labels)
 
 # %%
 # The explorer of the same map. It is one page without any server, here inside this one: point at a

@@ -11,17 +11,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
-from isotherm import GTM, map_plots, plots
+from isotherm import GTM, plots
 
 digits = load_digits()
 model = GTM(n_components=2, n_nodes=16, random_state=0)
 places = model.fit_transform(digits.data)
-map_plots.map_points(places, labels=[str(digit) for digit in digits.target])
+plots.map_points(places, labels=[str(digit) for digit in digits.target])
 
 # %%
 # Where the sheet is stretched, dark, there is little data: borders between clusters.
 
-map_plots.magnification(model, places, labels=[str(digit) for digit in digits.target])
+plots.magnification(model, places, labels=[str(digit) for digit in digits.target])
 
 # %%
 # From places of the map back to pictures: every tile is what ``inverse_transform`` says of its

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
 
-from isotherm import GTM, map_plots
+from isotherm import GTM, plots
 
 wine = load_wine()
 X = StandardScaler().fit_transform(wine.data)
@@ -24,7 +24,7 @@ gone = rng.random(X.shape) < 0.2
 holes = np.where(gone, np.nan, X)
 model = GTM(n_nodes=12, random_state=0).fit(holes)
 places = model.transform(holes)
-map_plots.map_points(places, labels=names)
+plots.map_points(places, labels=names)
 
 # %%
 # The values that were taken away, told from the places: next to the mean of the column, which is

@@ -7,7 +7,7 @@ Here a document belongs to one group. ``OneSidedClustering`` gives the groups;
 belong: general ones high up, special ones at the leaves.
 """
 
-from isotherm import HierarchicalClustering, OneSidedClustering, load_docstrings, tree_plots
+from isotherm import HierarchicalClustering, OneSidedClustering, load_docstrings, plots
 from isotherm.evaluate import nmi
 
 corpus = load_docstrings(["numpy"])
@@ -24,9 +24,9 @@ print(f"information shared with parts of packages: {nmi(corpus.sublabels, cluste
 # A hierarchy of the same documents.
 
 tree = HierarchicalClustering(8, random_state=0).fit(corpus.counts)
-tree_plots.tree_words(tree)
+plots.tree_words(tree)
 
 # %%
 # How one word is shared by the nodes:
 
-tree_plots.word_spread(tree, "series")
+plots.word_spread(tree, "series")

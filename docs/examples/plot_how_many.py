@@ -14,7 +14,8 @@ temperatures; held-out words say when more of them no longer pay.
 
 import numpy as np
 
-from isotherm import AspectModel, growth_plots, load_docstrings
+from isotherm import AspectModel, load_docstrings, plots
+from isotherm.estimators.fitted import branch_words
 
 rng = np.random.default_rng(1)
 topics = rng.dirichlet(np.full(120, 0.05), size=7)
@@ -27,7 +28,7 @@ planted.n_components_
 # %%
 # Held-out perplexity against the number of topics, along the run:
 
-growth_plots.how_many(planted)
+plots.how_many(planted)
 
 # %%
 # A number that nobody knows
@@ -44,7 +45,7 @@ print(model.describe(6))
 # often as by chance; the words of a node are those that set it apart from the node above.
 # (``tree_`` has every split with its temperature.)
 
-words = growth_plots.split_words(model, 4)
+words = branch_words(model, 4)
 
 
 def show(node=0, depth=0):

@@ -8,7 +8,7 @@ often their groups meet. ``cluster_pairs`` does that for a list of pairs, from r
 
 import numpy as np
 
-from isotherm import bicluster_plots, cluster_pairs
+from isotherm import cluster_pairs, plots
 
 rng = np.random.default_rng(0)
 adjectives = {
@@ -44,4 +44,4 @@ for c in range(3):
 # %%
 # How many times as often as by chance each two clusters meet: moods are said of weather, too.
 
-bicluster_plots.association(found.model, 5)
+plots.association(found.model, 5)

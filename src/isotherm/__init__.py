@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from isotherm.estimators.gtm import GTM
     from isotherm.estimators.hierarchy import HierarchicalClustering
     from isotherm.estimators.manifold import DTM, LTM, LapPLSI
+    from isotherm.estimators.pairs import PairClusters, cluster_pairs
     from isotherm.estimators.pcp import PCP
     from isotherm.estimators.ttmm import TTMM
     from isotherm.estimators.two_sided import TwoSidedClustering
-    from isotherm.estimators.word_counts import WordCounts
-    from isotherm.graph import Neighbors, neighbor_graph
+    from isotherm.graph.neighbors import Neighbors, neighbor_graph
     from isotherm.images.segment import segment
     from isotherm.images.segmentation import Segmentation
     from isotherm.io.checkpoint import checkpointing
     from isotherm.io.store import load, save
     from isotherm.maps.corpus import CorpusMap
     from isotherm.maps.workflow import MappedCorpus, map_corpus
-    from isotherm.pairs import PairClusters, cluster_pairs
     from isotherm.retrieval.index import SearchIndex
     from isotherm.text.ingest import Ingestion, count_words
     from isotherm.text.sources import read_documents
+    from isotherm.text.word_counts import WordCounts
     from isotherm.tree import Tree
     from isotherm.viewer.explorer import Explorer
 
@@ -73,11 +73,11 @@ _HOME = {
     "LapPLSI": "isotherm.estimators.manifold",
     "Linear": "isotherm.anneal.schedule",
     "MappedCorpus": "isotherm.maps.workflow",
-    "Neighbors": "isotherm.graph",
+    "Neighbors": "isotherm.graph.neighbors",
     "Noisy": "isotherm.anneal.start",
     "OneSidedClustering": "isotherm.estimators.cluster",
     "PCP": "isotherm.estimators.pcp",
-    "PairClusters": "isotherm.pairs",
+    "PairClusters": "isotherm.estimators.pairs",
     "Progress": "isotherm.anneal.callbacks",
     "Recorder": "isotherm.anneal.callbacks",
     "SearchIndex": "isotherm.retrieval.index",
@@ -92,15 +92,15 @@ _HOME = {
     "TimeLimit": "isotherm.anneal.callbacks",
     "Tree": "isotherm.tree",
     "TwoSidedClustering": "isotherm.estimators.two_sided",
-    "WordCounts": "isotherm.estimators.word_counts",
+    "WordCounts": "isotherm.text.word_counts",
     "as_counts": "isotherm.data.counts",
     "checkpointing": "isotherm.io.checkpoint",
-    "cluster_pairs": "isotherm.pairs",
+    "cluster_pairs": "isotherm.estimators.pairs",
     "count_words": "isotherm.text.ingest",
     "load": "isotherm.io.store",
     "load_docstrings": "isotherm.datasets.docstrings",
     "map_corpus": "isotherm.maps.workflow",
-    "neighbor_graph": "isotherm.graph",
+    "neighbor_graph": "isotherm.graph.neighbors",
     "read_documents": "isotherm.text.sources",
     "save": "isotherm.io.store",
     "segment": "isotherm.images.segment",

@@ -10,24 +10,35 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from isotherm import AspectModel, Explorer, load_docstrings, map_corpus
-from isotherm.anneal.grow import Growth
+from isotherm.anneal.growth.grow import Growth
 from isotherm.anneal.trace import way
 from isotherm.cli.runs import is_archive
+from isotherm.data.base import Array
 from isotherm.datasets.docstrings import Docstrings
 from isotherm.evaluate import ami
-from isotherm.files import is_own_page
+from isotherm.format.atomic import is_own_page
 from isotherm.maps.workflow import MappedCorpus
-from isotherm.report import Shares, label_shares
 
 PAGE, FLAT = "index.html", "map.iso"
 TITLE = "What Python's docstrings are about"
 # Docstrings repeat themselves so much that held-out words would support hundreds of topics: more
 # than a page can show.
 MOST_TOPICS = 40
+# Labels beyond this many are one.
+MOST_LABELS = 7
+OTHER = "all others"
+
+
+class Shares(NamedTuple):
+    """Labels, most frequent first, and the share of each in every topic, (K, L)."""
+
+    names: tuple[str, ...]
+    table: Array
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -147,6 +158,22 @@ def path_table(model: AspectModel) -> str:
             f"{record.n_effective:15d}  {record.sweeps:6d}"
         )
     return "\n".join(lines)
+
+
+def label_shares(row_weights: Array, mass: Array, labels: Sequence[str] | Array) -> Shares:
+    """How the labels share each topic, by the mass (I,) of the rows that belong to it."""
+    given = np.array([str(label) for label in labels])
+    found, code = np.unique(given, return_inverse=True)
+    total = np.bincount(code, weights=mass, minlength=len(found))
+    order = np.argsort(-total, kind="stable")
+    table = np.stack([mass[code == label] @ row_weights[code == label] for label in order], axis=1)
+    names = [str(name) for name in found[order]]
+    if len(names) > MOST_LABELS:
+        rest = table[:, MOST_LABELS - 1 :].sum(axis=1, keepdims=True)
+        table = np.hstack([table[:, : MOST_LABELS - 1], rest])
+        names = [*names[: MOST_LABELS - 1], OTHER]
+    whole = table.sum(axis=1, keepdims=True)
+    return Shares(tuple(names), table / np.where(whole > 0, whole, 1.0))
 
 
 def topic_table(model: AspectModel, shares: Shares, n_words: int = 8) -> str:

@@ -12,16 +12,6 @@ from functools import cached_property
 from typing import Any
 
 from isotherm._markup import Part, page
-from isotherm._tree_checks import (
-    at_least,
-    check_parents,
-    integers,
-    is_integer,
-    parents_first,
-    shown,
-    similarities_of,
-    temperatures_of,
-)
 from isotherm.errors import IsothermError
 
 # Newick labels of these characters alone need no quotes (an underscore would be read as a blank).
@@ -62,20 +52,20 @@ class Tree:
 
     def __post_init__(self) -> None:
         """Refuse what is no tree."""
-        parents = integers("parents", self.parents)
-        check_parents(parents)
+        parents = _integers("parents", self.parents)
+        _check_parents(parents)
         inner = set(parents)
         ends = tuple(node for node in range(len(parents)) if node not in inner)
-        leaves = integers("leaves", self.leaves) or ends
+        leaves = _integers("leaves", self.leaves) or ends
         if sorted(leaves) != list(ends):
             raise IsothermError(
-                f"leaves are {shown(leaves)}; they must be the nodes without children, "
-                f"{shown(ends)}, each once and in any order"
+                f"leaves are {_shown(leaves)}; they must be the nodes without children, "
+                f"{_shown(ends)}, each once and in any order"
             )
         object.__setattr__(self, "parents", parents)
         object.__setattr__(self, "leaves", leaves)
-        object.__setattr__(self, "temperatures", temperatures_of(self.temperatures, parents))
-        similarities = similarities_of(self.similarities, parents, self.temperatures)
+        object.__setattr__(self, "temperatures", _temperatures_of(self.temperatures, parents))
+        similarities = _similarities_of(self.similarities, parents, self.temperatures)
         object.__setattr__(self, "similarities", similarities)
 
     def __eq__(self, other: object) -> bool:
@@ -89,8 +79,8 @@ class Tree:
     @classmethod
     def from_parents(cls, parents: Iterable[int]) -> Tree:
         """Tree from parents alone, in any order of the nodes; leaves are numbered as they stand."""
-        given = integers("parents", parents)
-        order = parents_first(given)
+        given = _integers("parents", parents)
+        order = _parents_first(given)
         place = {node: i for i, node in enumerate(order)}
         sorted_parents = tuple(place.get(given[node], -1) for node in order)
         ends = [node for node in range(len(given)) if node not in set(given)]
@@ -126,7 +116,7 @@ class Tree:
             return cls(tuple(parents), ends, tuple(temperatures), known)
         if sorted(-1 if k is None else k for k in named) != list(range(len(named))):
             raise IsothermError(
-                f"the leaves have components {shown(named)}; they must be 0 to "
+                f"the leaves have components {_shown(named)}; they must be 0 to "
                 f"{len(named) - 1}, each once"
             )
         leaf_of = dict(components)
@@ -136,20 +126,20 @@ class Tree:
     @classmethod
     def chain(cls, n_nodes: int) -> Tree:
         """One leaf at the end of a chain of nodes."""
-        return cls(tuple(range(-1, at_least("n_nodes", n_nodes, 1) - 1)))
+        return cls(tuple(range(-1, _at_least("n_nodes", n_nodes, 1) - 1)))
 
     @classmethod
     def star(cls, n_leaves: int) -> Tree:
         """A root and its leaves."""
-        return cls((-1, *[0] * at_least("n_leaves", n_leaves, 1)))
+        return cls((-1, *[0] * _at_least("n_leaves", n_leaves, 1)))
 
     @classmethod
     def balanced(cls, n_levels: int, branching: int = 2) -> Tree:
         """A root with `n_levels` generations below it: `branching ** n_levels` leaves."""
         parents, last = [-1], [0]
-        for _ in range(at_least("n_levels", n_levels, 0)):
+        for _ in range(_at_least("n_levels", n_levels, 0)):
             first = len(parents)
-            parents += [node for node in last for _ in range(at_least("branching", branching, 1))]
+            parents += [node for node in last for _ in range(_at_least("branching", branching, 1))]
             last = list(range(first, len(parents)))
         return cls(tuple(parents))
 
@@ -386,11 +376,11 @@ def as_tree(value: Any) -> Tree:
         return value
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise IsothermError(
-            f"the tree is {shown(value)}; give a Tree, the parent of each node ([-1, 0, 0]), "
+            f"the tree is {_shown(value)}; give a Tree, the parent of each node ([-1, 0, 0]), "
             "or lists within lists ([[0, 1], 2])"
         )
     items = value if isinstance(value, Mapping) else list(value)
-    if not isinstance(items, Mapping) and any(is_integer(item) and item < 0 for item in items):
+    if not isinstance(items, Mapping) and any(_is_integer(item) and item < 0 for item in items):
         return Tree.from_parents(items)
     return Tree.from_nested(items)
 
@@ -408,21 +398,136 @@ def paths_of(parents: Sequence[int], leaves: Sequence[int]) -> tuple[tuple[int, 
 
 def _entry(item: Any) -> tuple[list[Any], int | None, float, float]:
     """Children, component, temperature and similarity of an item of lists or dictionaries."""
-    if is_integer(item):
+    if _is_integer(item):
         return [], operator.index(item), math.nan, math.nan
     if isinstance(item, Mapping):
         children, component = item.get("children") or [], item.get("component")
         known = [item.get("temperature"), item.get("similarity")]
         t, similarity = (math.nan if one is None else float(one) for one in known)
-        if isinstance(children, list | tuple) and (component is None or is_integer(component)):
+        if isinstance(children, list | tuple) and (component is None or _is_integer(component)):
             return list(children), component, t, similarity
     elif isinstance(item, list | tuple) and item:
         return list(item), None, math.nan, math.nan
     raise IsothermError(
-        f"{shown(item)} is no part of a tree; a list that is not empty is an inner node, an "
+        f"{_shown(item)} is no part of a tree; a list that is not empty is an inner node, an "
         "integer the component of a leaf, a dictionary has 'children' or 'component'"
     )
 
 
 def _quoted(name: str) -> str:
     return name if _BARE.fullmatch(name) else "'" + name.replace("'", "''") + "'"
+
+
+def _check_parents(parents: tuple[int, ...]) -> None:
+    """Refuse parents with a cycle, with several roots, or behind their children."""
+    _parents_first(parents)
+    late = next((node for node, parent in enumerate(parents) if parent >= node), None)
+    if late is not None:
+        raise IsothermError(
+            f"node {late} stands before its parent {parents[late]}; parents must stand before "
+            "their children (Tree.from_parents puts them in order)"
+        )
+
+
+def _parents_first(parents: tuple[int, ...]) -> list[int]:
+    """Nodes in an order in which parents stand before their children, level by level."""
+    roots = [node for node, parent in enumerate(parents) if parent == -1]
+    if len(roots) != 1:
+        raise IsothermError(
+            f"a tree has one root, a node with parent -1; found {len(roots)} in "
+            f"{len(parents)} nodes: {_shown(roots)}"
+        )
+    wrong = [node for node, parent in enumerate(parents) if not -1 <= parent < len(parents)]
+    if wrong:
+        raise IsothermError(
+            f"node {wrong[0]} has parent {parents[wrong[0]]}; with {len(parents)} nodes a parent "
+            f"is -1 (the root) or 0 to {len(parents) - 1}"
+        )
+    below: list[list[int]] = [[] for _ in parents]
+    for node, parent in enumerate(parents):
+        if parent >= 0:
+            below[parent].append(node)
+    order = roots
+    for node in order:
+        order.extend(below[node])
+    if len(order) < len(parents):
+        lost = sorted(set(range(len(parents))) - set(order))
+        raise IsothermError(
+            f"nodes {_shown(lost)} form a cycle: following their parents never leads to the root"
+        )
+    return order
+
+
+def _temperatures_of(given: Sequence[float], parents: tuple[int, ...]) -> tuple[float, ...]:
+    """Temperatures (n_nodes,) as floats; nan everywhere if none are given."""
+    values = tuple(float(t) for t in given) or (math.nan,) * len(parents)
+    if len(values) != len(parents):
+        raise IsothermError(
+            f"{len(values)} temperatures are given for {len(parents)} nodes; give one for each, "
+            "nan where none is known"
+        )
+    inner = set(parents)
+    for node, t in enumerate(values):
+        if math.isnan(t):
+            continue
+        if node not in inner:
+            raise IsothermError(f"node {node} is a leaf with temperature {t}; leaves have nan")
+        if not 0 < t < math.inf:
+            raise IsothermError(
+                f"node {node} has temperature {t}; it must be above 0 and finite, or nan"
+            )
+    return values
+
+
+def _similarities_of(
+    given: Sequence[float], parents: tuple[int, ...], temperatures: tuple[float, ...]
+) -> tuple[float, ...]:
+    """Similarities (n_nodes,) as floats; none at all if none are given."""
+    values = tuple(float(one) for one in given)
+    if not values:
+        return ()
+    if len(values) != len(parents):
+        raise IsothermError(
+            f"{len(values)} similarities are given for {len(parents)} nodes; give one for each, "
+            "nan for leaves"
+        )
+    if not all(math.isnan(t) for t in temperatures):
+        raise IsothermError(
+            "temperatures are given with similarities; a tree came apart as it was cooled or was "
+            "built from below: give one of them"
+        )
+    inner = set(parents)
+    for node, value in enumerate(values):
+        if node not in inner and not math.isnan(value):
+            raise IsothermError(f"node {node} is a leaf with similarity {value}; leaves have nan")
+        if node in inner and not 0 <= value < math.inf:
+            raise IsothermError(
+                f"node {node} has similarity {value}; an inner node has a finite one of at least 0"
+            )
+    return values
+
+
+def _integers(name: str, values: Iterable[Any]) -> tuple[int, ...]:
+    """Values as plain integers."""
+    try:
+        return tuple(operator.index(value) for value in values)
+    except TypeError:
+        raise IsothermError(f"{name} is {_shown(values)}; it must be a list of integers") from None
+
+
+def _is_integer(value: Any) -> bool:
+    """Whether a value is a whole number (true and false are not)."""
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def _at_least(name: str, value: int, least: int) -> int:
+    """The value itself, if it is large enough."""
+    if value < least:
+        raise IsothermError(f"{name} is {value}; it must be at least {least}")
+    return value
+
+
+def _shown(value: Any) -> str:
+    """A value for a message, cut short."""
+    text = str(list(value) if isinstance(value, tuple) else value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import State
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
 from isotherm.kernels.base import Kernels
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.base import Model, jitter, unigram
+from isotherm.placement.local import Local
 
 Array = NDArray[Any]
 

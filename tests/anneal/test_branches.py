@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from isotherm.anneal.branches import Branches
+from isotherm.anneal.growth.branches import Branches
 
 
 def shape(branches: Branches, node: int = 0) -> object:

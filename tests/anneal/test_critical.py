@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from isotherm import nested
+from isotherm import _nested
 from isotherm.anneal.critical import (
     component_split,
     component_splits,
@@ -20,7 +20,7 @@ from isotherm.anneal.start import Noisy, state_of
 from isotherm.anneal.trace import State
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
 from isotherm.models.base import distinct_components
 from isotherm.models.cluster import Cluster
@@ -104,8 +104,8 @@ def shrunk(state: State, twins: Array, factor: float) -> State:
         scaled[..., twins] = mean + (field[..., twins] - mean) / factor
         return scaled
 
-    rows = tuple(nested.apply(one, row) for row in state.rows)
-    return State(nested.apply(one, state.params), rows, state.extra)
+    rows = tuple(_nested.apply(one, row) for row in state.rows)
+    return State(_nested.apply(one, state.params), rows, state.extra)
 
 
 def critical_change(model: Any, data: Local, state: State, temperature: float, c: int) -> Array:
@@ -121,11 +121,13 @@ def twinned(state: State, c: int) -> tuple[State, Array]:
     order = np.append(np.arange(K), c)
     halves = np.ones(K + 1)
     halves[[c, K]] = 0.5
-    params = nested.take(state.params, order)
+    params = _nested.take(state.params, order)
     shares = {
         name: getattr(params, name) * halves for name in params._fields if name != "word_topic"
     }
-    rows = tuple(nested.apply(lambda a: a * halves, nested.take(row, order)) for row in state.rows)
+    rows = tuple(
+        _nested.apply(lambda a: a * halves, _nested.take(row, order)) for row in state.rows
+    )
     return State(params._replace(**shares), rows, state.extra), np.array([c, K])
 
 

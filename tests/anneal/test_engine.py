@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from anneal.corpora import admixture, place, random_state, toy
-from isotherm import nested
+from isotherm import _nested
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.critical import critical_temperatures
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
 from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.schedule import Adaptive, Exponential, Fixed, Grid, Tempered
 from isotherm.anneal.trace import Fit, Outcome, Record, State
-from isotherm.data.base import Array, Block, Data, Expected, Summary
+from isotherm.data.base import Array, Block, Summary
 from isotherm.data.counts import Counts
 from isotherm.data.split import hold_out_tokens
 from isotherm.errors import IsothermError
@@ -24,6 +24,7 @@ from isotherm.models.aspect import Aspect
 from isotherm.models.base import distinct_components
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
+from isotherm.placement.base import Data, Expected
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -468,10 +469,10 @@ def doubled(model: Any, state: State) -> State:
     """Every component twice, with half the weight each; distributions stay as they are."""
     K = len(state.params.weight)
     index = np.repeat(np.arange(K), 2)
-    params = nested.take(state.params, index)
+    params = _nested.take(state.params, index)
     mass = "row_mass" if model.rows_are_parameters else "tokens"
     params = params._replace(weight=params.weight / 2, **{mass: getattr(params, mass) / 2})
-    rows = tuple(nested.apply(lambda a: a / 2, nested.take(part, index)) for part in state.rows)
+    rows = tuple(_nested.apply(lambda a: a / 2, _nested.take(part, index)) for part in state.rows)
     return State(params, rows, state.extra)
 
 

@@ -12,12 +12,12 @@ from isotherm.anneal.schedule import Fixed
 from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
-from isotherm.data.local import Local
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
 from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
+from isotherm.placement.local import Local
 
 MODELS = [
     (Aspect(4), 1.3),

@@ -7,23 +7,23 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from isotherm import split_tokens
-from isotherm.anneal.branches import Branches
 from isotherm.anneal.callbacks import GenerationRule
 from isotherm.anneal.critical import first_critical
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
-from isotherm.anneal.grow import Grown, Growth, _moves, merge, split
+from isotherm.anneal.growth.branches import Branches
+from isotherm.anneal.growth.grow import Grown, Growth, _moves, merge, split
 from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.schedule import Exponential, Fixed
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit, Outcome, Record, State
 from isotherm.data.base import row_bounds
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
 from isotherm.errors import IsothermError
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
+from isotherm.placement.local import Local
 from isotherm.tree import Tree
 from models.planted import Planted, admixture, aligned_distance, mixture_of_unigrams
 from models.steps import _expect, begin, place, poisson_counts, sweep, sweeps

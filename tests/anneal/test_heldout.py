@@ -15,12 +15,12 @@ from isotherm.anneal.start import Noisy
 from isotherm.anneal.trace import Fit, State
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
-from isotherm.data.local import Local
 from isotherm.data.split import hold_out_tokens
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import Cluster, ClusterParams
 from isotherm.models.document import Document
+from isotherm.placement.local import Local
 
 K = 4
 

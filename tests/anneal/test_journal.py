@@ -12,7 +12,7 @@ from io_cases import assert_same
 from isotherm.anneal import journal
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.engine import NO_RELAXATION, Annealer
-from isotherm.anneal.grow import Growth
+from isotherm.anneal.growth.grow import Growth
 from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.journal import Point
 from isotherm.anneal.schedule import Adaptive, Exponential, Fixed, Grid

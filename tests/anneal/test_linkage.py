@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isotherm.anneal.linkage import (
+from isotherm.anneal.growth.linkage import (
     joins_by_columns,
     joins_by_rows,
     lift,
@@ -16,9 +16,9 @@ from isotherm.anneal.linkage import (
 )
 from isotherm.anneal.start import Noisy
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
+from isotherm.placement.local import Local
 from models.planted import mixture_of_unigrams
 
 RNG = np.random.default_rng(3)

@@ -16,10 +16,10 @@ from isotherm.anneal.schedule import Exponential, Fixed
 from isotherm.anneal.start import Noisy
 from isotherm.anneal.trace import Fit
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
 from isotherm.errors import IsothermError
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.tied import Tied, pooled
+from isotherm.placement.local import Local
 
 N_ROWS, K = 96, 4
 DOUBLE = Cpu("float64")

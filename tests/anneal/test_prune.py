@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from isotherm import split_tokens
-from isotherm.anneal import prune
 from isotherm.anneal.callbacks import GenerationRule
 from isotherm.anneal.engine import Annealer, Relaxation
-from isotherm.anneal.grow import Growth
+from isotherm.anneal.growth import prune
+from isotherm.anneal.growth.grow import Growth
+from isotherm.anneal.growth.prune import fewest
 from isotherm.anneal.heldout import HeldoutTokens
-from isotherm.anneal.prune import fewest
 from isotherm.anneal.schedule import Exponential
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit, Outcome, Step
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.cluster import Cluster
+from isotherm.placement.local import Local
 from models.planted import mixture_of_unigrams
 
 PLANTED = mixture_of_unigrams((80, 60), 4, (40, 80), 0.1, seed=2)

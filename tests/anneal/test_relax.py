@@ -6,10 +6,10 @@ import pytest
 from isotherm.anneal.relax import relax
 from isotherm.anneal.trace import State
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
 from isotherm.models.base import FLOOR
+from isotherm.placement.local import Local
 from models.steps import Array, begin, poisson_counts, sweep
 
 COUNTS = poisson_counts(1, (12, 9))

@@ -18,8 +18,8 @@ from isotherm import (
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.stages import Stage, size_of, telling
 from isotherm.data.counts import as_counts
-from isotherm.data.local import Local
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
+from isotherm.placement.local import Local
 
 
 def blocks(n: int = 4, tokens: float = 1.0) -> np.ndarray:

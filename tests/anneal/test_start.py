@@ -12,11 +12,11 @@ from isotherm.anneal.schedule import Exponential, Fixed
 from isotherm.anneal.start import Noisy, Spectral, orthonormal, varimax
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
+from isotherm.placement.local import Local
 
 
 def rng(seed: int) -> np.random.Generator:

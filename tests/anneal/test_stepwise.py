@@ -13,22 +13,22 @@ from io_cases import assert_same
 from isotherm.anneal import journal
 from isotherm.anneal.callbacks import Callback, HeldoutRule
 from isotherm.anneal.engine import NO_RELAXATION, Annealer
-from isotherm.anneal.grow import Growth
+from isotherm.anneal.growth.grow import Growth
 from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.schedule import Exponential, Fixed, Grid
 from isotherm.anneal.start import Noisy
 from isotherm.anneal.stepwise import Stepwise, completed, expect, stepped
 from isotherm.anneal.trace import Fit, Outcome, State
-from isotherm.data.batches import Batch
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
 from isotherm.data.split import hold_out_tokens
 from isotherm.errors import IsothermError
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
 from isotherm.models.two_sided import TwoSided
+from isotherm.placement.batches import Batch
+from isotherm.placement.local import Local
 
 MODELS = {
     "aspect": Aspect(3),
@@ -207,7 +207,7 @@ def test_steps_learn_what_full_sweeps_learn_in_fewer_passes() -> None:
 
 def test_shards_do_not_matter_where_batches_are_the_same() -> None:
     """Batches are made of rows: how they are cut into blocks changes nothing beyond rounding."""
-    from isotherm.data.batches import dealt, layout
+    from isotherm.placement.batches import dealt, layout
 
     X, model = admixture(90, 20)[0], Aspect(3)
     counts, kernels = Counts(X), Cpu("float64")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from isotherm import Counts, load
-from isotherm.data import streamed
+from isotherm.placement.disk import streamed
 
 FILES = ["counts.iso", "documents.jsonl.gz", "model.iso", "run.json", "stages.iso"]
 
@@ -52,7 +52,7 @@ def test_a_scheduler_that_does_not_answer_is_told(
     tmp_path: Path, fails: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed")
-    from isotherm.data import remote
+    from isotherm.placement.cluster import remote
 
     monkeypatch.setattr(remote, "TIMEOUT", 0.5)
     path = Counts(np.ones((4, 3))).save(tmp_path / "a.counts")

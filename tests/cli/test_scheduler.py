@@ -9,7 +9,7 @@ import pytest
 from isotherm import Counts, load
 
 pytest.importorskip("distributed")
-from isotherm.data import remote
+from isotherm.placement.cluster import remote
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::RuntimeWarning")
 FIT = ("--model", "clusters", "--topics", "2", "--checkpoint-every", "0")

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isotherm.data.base import Expected
-from isotherm.data.batches import Batch, dealt, layout, rows_of, spans
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
 from isotherm.kernels.reference import Reference
+from isotherm.placement.base import Expected
+from isotherm.placement.batches import Batch, dealt, layout, rows_of, spans
+from isotherm.placement.local import Local
 
 
 class One(NamedTuple):

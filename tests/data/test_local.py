@@ -4,12 +4,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isotherm.data.base import Block, Expected, blocks_of
+from isotherm.data.base import Block, blocks_of
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
 from isotherm.kernels.base import Kernels
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
+from isotherm.placement.base import Expected
+from isotherm.placement.local import Local
 from strategies import counts_matrices
 
 Array = np.ndarray[Any, Any]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from isotherm import AspectModel, Counts, StoredCounts
-from isotherm.data import memory
+from isotherm.placement import memory
 
 STATUS = "Name:\tx\nVmHWM:\t  {high} kB\nVmRSS:\t  {now} kB\n"
 

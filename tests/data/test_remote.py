@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 from isotherm import AspectModel, Counts, Fixed, IsothermError, Noisy
-from isotherm.data import _shares
-from isotherm.data.base import Expected
-from isotherm.data.local import Local
 from isotherm.data.stored import StoredCounts
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
+from isotherm.placement.base import Expected
+from isotherm.placement.cluster import worker
+from isotherm.placement.local import Local
 from models.steps import begin, random_table, sweeps
 
 pytest.importorskip("distributed")
-from isotherm.data import remote
-from isotherm.data.remote import Remote
+from isotherm.placement.cluster import remote
+from isotherm.placement.cluster.remote import Remote
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::RuntimeWarning")
 SETTINGS: dict[str, Any] = {
@@ -50,12 +50,12 @@ def test_nodes_are_added_along_one_tree() -> None:
     rng = np.random.default_rng(0)
     for n_blocks in (1, 2, 5, 8, 13):
         leaves = {(0, n): (One(rng.normal(size=3)), float(n)) for n in range(n_blocks)}
-        once = _shares.joined(leaves, {}, n_blocks)
+        once = worker.joined(leaves, {}, n_blocks)
         for cut in range(n_blocks):
             first = {key: one for key, one in leaves.items() if key[1] < cut}
             second = {key: one for key, one in leaves.items() if key[1] >= cut}
-            parts = [_shares.joined(part, {}, n_blocks) for part in (second, first)]
-            again = _shares.joined(*parts, n_blocks)
+            parts = [worker.joined(part, {}, n_blocks) for part in (second, first)]
+            again = worker.joined(*parts, n_blocks)
             assert again.keys() == once.keys()
             ((stats, energy),), ((other, same),) = once.values(), again.values()
             assert np.array_equal(stats.array, other.array)
@@ -81,8 +81,8 @@ def test_what_nobody_holds_is_forgotten(counts: Counts, client: Any) -> None:
     name = rows[0].recipe.name
     del rows
     data.sweep(counted, data.no_rows, 2.0)
-    assert sum(len(one) for one in client.run(_shares.present, name).values()) == 0
-    assert sum(len(one) for one in client.run(_shares.present, data.name).values()) == 4
+    assert sum(len(one) for one in client.run(worker.present, name).values()) == 0
+    assert sum(len(one) for one in client.run(worker.present, data.name).values()) == 4
 
 
 def test_an_error_of_a_task_is_told(counts: Counts, client: Any) -> None:
@@ -124,9 +124,9 @@ def test_single_precision_gives_one_free_energy(
 
 def test_what_lost_clients_left_is_forgotten(counts: Counts, client: Any) -> None:
     def kept(name: str) -> int:
-        return sum(len(one) for one in client.run(_shares.present, name).values())
+        return sum(len(one) for one in client.run(worker.present, name).values())
 
-    client.run(_shares.keep, "Client-gone/a", {0: 1, 1: 2})
+    client.run(worker.keep, "Client-gone/a", {0: 1, 1: 2})
     own = Remote.place(counts, Cpu("float64"), client, n_blocks=4)
     assert kept("Client-gone/a") == 0
     Remote.place(counts, Cpu("float64"), client, n_blocks=2)
@@ -140,7 +140,7 @@ def test_workers_have_backends_of_their_own(
     inside = AspectModel(3, **SETTINGS).fit(counts)
     outside = AspectModel(3, **SETTINGS, device="torch")
     # As a client without a GPU, where torch is not even installed.
-    monkeypatch.setitem(sys.modules, "isotherm.kernels.torch_kernels", None)
+    monkeypatch.setitem(sys.modules, "isotherm.kernels.torch.backend", None)
     outside.fit(counts, client=client)
     assert outside.free_energy_ == pytest.approx(inside.free_energy_, rel=1e-9)
     np.testing.assert_allclose(outside.row_weights_, inside.row_weights_, atol=1e-8)

@@ -13,7 +13,7 @@ import pytest
 from isotherm import AspectModel, Counts, Exponential, IsothermError, Noisy, checkpointing
 
 distributed = pytest.importorskip("distributed")
-from isotherm.data import remote  # noqa: E402
+from isotherm.placement.cluster import remote  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::RuntimeWarning")
 

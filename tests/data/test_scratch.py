@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from isotherm import AspectModel, Counts, StoredCounts
-from isotherm.data import scratch
-from isotherm.data.scratch import Scratch, removed_stale
-from isotherm.data.shelf import PREFIX, Shelf
+from isotherm.format import scratch
+from isotherm.format.scratch import Scratch, removed_stale
+from isotherm.placement.disk.cache import PREFIX, Shelf
 
 pytestmark = pytest.mark.skipif(scratch.fcntl is None, reason="no locks")
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from isotherm.data.shelf import Shelf
+from isotherm.placement.disk.cache import Shelf
 shelf = Shelf(Path(sys.argv[1]))
 shelf.put(b"x" * 10)
 os.kill(os.getpid(), signal.SIGKILL)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from isotherm.data.shelf import Held, Kept, Shelf
+from isotherm.placement.disk.cache import Held, Kept, Shelf
 
 
 class Pair(NamedTuple):

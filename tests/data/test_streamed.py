@@ -12,12 +12,12 @@ import pytest
 from scipy import sparse
 
 from isotherm import AspectModel, Counts, IsothermError, OneSidedClustering
-from isotherm.data import streamed
-from isotherm.data.base import Expected
-from isotherm.data.local import Local
 from isotherm.data.stored import StoredCounts
-from isotherm.data.streamed import Streamed
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
+from isotherm.placement.base import Expected
+from isotherm.placement.disk import streamed
+from isotherm.placement.disk.streamed import Streamed
+from isotherm.placement.local import Local
 
 SAME = 1e-9
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isotherm.data.local import Local
 from isotherm.data.vectors import VectorBlock, vector_blocks
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
+from isotherm.placement.local import Local
 
 Array = np.ndarray[Any, Any]
 

@@ -19,7 +19,7 @@ from isotherm import (
     Stepwise,
     StoredCounts,
 )
-from isotherm.data import streamed
+from isotherm.placement.disk import streamed
 
 KINDS = (AspectModel, OneSidedClustering, DocumentMixture)
 STEPS = Stepwise(batch=60)

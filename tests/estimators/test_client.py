@@ -22,8 +22,8 @@ from isotherm import (
     OneSidedClustering,
     TwoSidedClustering,
 )
-from isotherm.estimators.projection_starts import ClustersAndTopics
-from isotherm.estimators.two_sided_starts import OneSidedFits
+from isotherm.estimators.starts.projection import ClustersAndTopics
+from isotherm.estimators.starts.two_sided import OneSidedFits
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::RuntimeWarning")

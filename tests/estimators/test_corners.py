@@ -27,10 +27,10 @@ from isotherm import (
 from isotherm.anneal.heldout import HeldoutRows
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit, State
-from isotherm.data.local import Local
 from isotherm.kernels.reference import Reference
 from isotherm.models.base import DEAD, distinct_components, held_back
 from isotherm.models.document import Document
+from isotherm.placement.local import Local
 
 ALL = [AspectModel, OneSidedClustering, DocumentMixture]
 X = admixture(90, 40)[0]

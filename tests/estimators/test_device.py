@@ -28,7 +28,7 @@ from isotherm import (
 )
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.stages import Stages
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.devices import kernels_on
 
 COUNTS = admixture(40, 30, 3)[0]
@@ -70,7 +70,7 @@ def test_other_devices_are_refused_before_any_work(device: Any) -> None:
 
 @pytest.mark.parametrize("device", ["cuda", "torch", "cuda:1"])
 def test_without_torch_the_extra_is_named(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "isotherm.kernels.torch_kernels", None)
+    monkeypatch.setitem(sys.modules, "isotherm.kernels.torch.backend", None)
     with pytest.raises(IsothermError, match=r"isotherm\[gpu\]"):
         AspectModel(2, device=device).fit(COUNTS)
     assert kernels_on("cpu", "float64", 2) == Cpu("float64", 2)
@@ -106,9 +106,9 @@ def test_without_a_gpu_that_is_said() -> None:
 @pytest.mark.filterwarnings("ignore::isotherm.IsothermWarning")
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_fits_on_torch_are_those_on_the_cpu(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from isotherm.kernels import torch_array
+    from isotherm.kernels.torch import array
 
-    monkeypatch.setattr(torch_array, "FEW", 0)
+    monkeypatch.setattr(array, "FEW", 0)
     here = clone(ESTIMATORS[name]).fit(COUNTS)
     there = clone(ESTIMATORS[name]).set_params(device=DEVICE).fit(COUNTS)
     assert there.free_energy_ == pytest.approx(here.free_energy_, rel=1e-6)
@@ -121,9 +121,9 @@ def test_fits_on_torch_are_those_on_the_cpu(name: str, monkeypatch: pytest.Monke
 
 @needs_torch
 def test_a_map_on_torch_is_that_on_the_cpu(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from isotherm.kernels import torch_array
+    from isotherm.kernels.torch import array
 
-    monkeypatch.setattr(torch_array, "FEW", 0)
+    monkeypatch.setattr(array, "FEW", 0)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 1)) * [1.0, 0.5, 0.2] + 0.1 * rng.normal(size=(80, 3))
     here = GTM(n_nodes=5, n_basis=3, random_state=0).fit(X)

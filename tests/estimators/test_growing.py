@@ -23,11 +23,11 @@ from isotherm import (
     OneSidedClustering,
     Tempered,
     TimeLimit,
-    plots,
 )
-from isotherm.anneal import prune
+from isotherm.anneal.growth import prune
 from isotherm.anneal.trace import way
 from isotherm.maps.corpus import Cooling
+from isotherm.plots import annealing
 from isotherm.viewer.contents import cooling_meta
 from models.planted import mixture_of_unigrams
 
@@ -371,7 +371,7 @@ def test_the_way_has_a_record_for_each_temperature(joined: AspectModel) -> None:
     assert temperatures == sorted(set(temperatures), reverse=True)
     at = {record.temperature: record for record in path}[joined.temperature_]
     assert at.n_components == joined.n_components_
-    assert plots.path_of(joined).trace == path
+    assert annealing.path_of(joined).trace == path
     cooling = Cooling(joined.trace_, joined.first_critical_, joined.temperature_, "components")
     shown = cooling_meta("topics", cooling)["trace"]
     assert {one["temperature"]: one["n_effective"] for one in shown}[joined.temperature_] == (

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 
 from isotherm import Counts, Fixed, HierarchicalClustering, IsothermError, OneSidedClustering, Tree
-from isotherm.estimators.hierarchy_starts import _in_order, in_two
+from isotherm.estimators.starts.hierarchy import _in_order, in_two
 
 Array = NDArray[Any]
 N_COLUMNS = 70

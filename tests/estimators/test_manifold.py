@@ -35,8 +35,8 @@ from isotherm import (
     Neighbors,
     Noisy,
 )
-from isotherm.estimators.linked_start import NearTopics, RandomRows
-from isotherm.graph import with_labels
+from isotherm.estimators.starts.linked import NearTopics, RandomRows
+from isotherm.graph.neighbors import with_labels
 from models.linked_rows import q2
 
 # Three clear groups have no edges between them, and DTM says so.

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from isotherm import GTM, Adaptive, Exponential, Fixed, Recorder
-from isotherm.data.local import Local
 from isotherm.data.vectors import vector_blocks
-from isotherm.estimators.map_starts import MARGIN, SHEET, kind_of, spectrum, started
 from isotherm.estimators.mapping import latent_grid
-from isotherm.kernels.cpu import Cpu
+from isotherm.estimators.starts.map import MARGIN, SHEET, kind_of, spectrum, started
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.grid import LatentGrid
 from isotherm.models.gtm import Gtm
+from isotherm.placement.local import Local
 
 Array = np.ndarray[Any, Any]
 VARIANCES = np.array([4.0, 2.0, 0.8, 0.5, 0.3, 0.2, 0.1, 0.1])

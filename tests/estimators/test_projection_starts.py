@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from anneal.corpora import admixture, one_topic_each, place
-from isotherm.estimators.projection_starts import (
+from isotherm.estimators.starts.projection import (
     ClustersAndTopics,
     OwnClusters,
     StructuredFit,

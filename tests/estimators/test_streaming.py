@@ -23,7 +23,7 @@ from isotherm import (
     StoredCounts,
     TwoSidedClustering,
 )
-from isotherm.data import streamed
+from isotherm.placement.disk import streamed
 
 SAME = 1e-9
 

@@ -25,7 +25,7 @@ from isotherm import (
     TwoSidedClustering,
 )
 from isotherm.anneal.trace import Record
-from isotherm.estimators.two_sided_starts import Heating, OneSidedFits
+from isotherm.estimators.starts.two_sided import Heating, OneSidedFits
 from isotherm.models.two_sided import association, mutual_information
 
 # How often clusters meet: every row and every column has a pattern of its own.
@@ -334,9 +334,9 @@ def test_callbacks_hear_of_the_heating_alone() -> None:
 
 def test_every_sharding_gives_the_same_start() -> None:
     from isotherm.anneal.engine import NO_RELAXATION, Annealer
-    from isotherm.data.local import Local
-    from isotherm.kernels.cpu import Cpu
+    from isotherm.kernels.cpu.backend import Cpu
     from isotherm.models.two_sided import TwoSided
+    from isotherm.placement.local import Local
 
     annealer = Annealer(Fixed(1.0), NO_RELAXATION, start=OneSidedFits())
     fits = [
@@ -352,9 +352,9 @@ def test_every_sharding_gives_the_same_start() -> None:
 
 
 def test_the_start_does_not_tell_weights_from_copies() -> None:
-    from isotherm.data.local import Local
-    from isotherm.kernels.cpu import Cpu
+    from isotherm.kernels.cpu.backend import Cpu
     from isotherm.models.two_sided import TwoSided
+    from isotherm.placement.local import Local
 
     weight = np.where(ROWS == 0, 3.0, 1.0)
     copies = np.repeat(np.arange(60), weight.astype(int))

@@ -7,24 +7,24 @@ from sklearn.metrics import adjusted_rand_score
 
 from isotherm import Counts, TwoSidedClustering
 from isotherm.data.counts import as_counts
-from isotherm.data.local import Local
-from isotherm.estimators import two_sided_starts
-from isotherm.estimators.two_sided_starts import OneSidedFits, narrow, sample
-from isotherm.kernels.cpu import Cpu
+from isotherm.estimators.starts import two_sided
+from isotherm.estimators.starts.two_sided import OneSidedFits, narrow, sample
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.two_sided import TwoSided
+from isotherm.placement.local import Local
 
 
 def test_only_large_data_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = Counts(sparse.csr_array(np.arange(1.0, 31.0)[:, None]))
     data = Local.place(counts, Cpu("float64"), n_blocks=2)
     assert sample(data) is data
-    monkeypatch.setattr(two_sided_starts, "MOST_ROWS", 10)
+    monkeypatch.setattr(two_sided, "MOST_ROWS", 10)
     part = sample(data)
     assert isinstance(part, Local)
     sizes = [block.n_rows for block in data.blocks]
     assert [block.n_rows for block in part.blocks] == [-(-size // 3) for size in sizes]
     assert part.blocks[0].values.tolist() == data.blocks[0].values[::3].tolist()
-    monkeypatch.setattr(two_sided_starts, "MOST_ROWS", 16)
+    monkeypatch.setattr(two_sided, "MOST_ROWS", 16)
     assert sample(data) is data
 
 
@@ -33,7 +33,7 @@ def test_clusters_of_some_rows_lead_to_those_of_all(monkeypatch: pytest.MonkeyPa
     rows, columns = np.arange(480) % 3, np.arange(90) % 3
     rates = np.where(rows[:, None] == columns, 1.0, 0.1)
     X = rng.poisson(rates)
-    monkeypatch.setattr(two_sided_starts, "MOST_ROWS", 120)
+    monkeypatch.setattr(two_sided, "MOST_ROWS", 120)
     model = TwoSidedClustering(3, random_state=0).fit(X)
     assert adjusted_rand_score(rows, model.row_labels_) == 1.0
     assert adjusted_rand_score(columns, model.column_labels_) == 1.0
@@ -44,9 +44,9 @@ def test_rare_columns_are_left_out_of_wide_data(monkeypatch: pytest.MonkeyPatch)
     weight = np.array([1.0, 4.0, 1.0])
     data = Local.place(Counts(sparse.csr_array(table)), Cpu("float64"), weight=weight, n_blocks=2)
     assert narrow(data) is data
-    monkeypatch.setattr(two_sided_starts, "MOST_COLUMNS", 3)
+    monkeypatch.setattr(two_sided, "MOST_COLUMNS", 3)
     assert narrow(data) is data
-    monkeypatch.setattr(two_sided_starts, "MOST_COLUMNS", 2)
+    monkeypatch.setattr(two_sided, "MOST_COLUMNS", 2)
     part = narrow(data)
     assert isinstance(part, Local)
     # The weighted totals are 8, 11, 1, 5 and 39.

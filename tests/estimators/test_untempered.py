@@ -6,7 +6,7 @@ from isotherm import DocumentMixture, Exponential, Fixed, OneSidedClustering, Ti
 from isotherm.anneal.start import Noisy
 from isotherm.anneal.trace import Outcome, way
 from isotherm.data.base import Array
-from isotherm.plots import path_of
+from isotherm.plots.annealing import path_of
 
 
 def sparse_text(seed: int = 0, n_rows: int = 400) -> Array:

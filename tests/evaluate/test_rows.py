@@ -29,7 +29,7 @@ def test_mixture_densities(monkeypatch: pytest.MonkeyPatch) -> None:
     logs = np.log([0.2, 0.3, 0.5])
     direct = np.log((np.exp(X @ np.log(TABLE).T) * [0.2, 0.3, 0.5]).sum(axis=1))
     assert mixture_densities(X, logs, TABLE) == pytest.approx(direct, rel=1e-12)
-    monkeypatch.setattr("isotherm.evaluate.rows.SPAN", 7)
+    monkeypatch.setattr("isotherm.estimators.row_densities.SPAN", 7)
     assert mixture_densities(sparse.csr_array(X), logs, TABLE) == pytest.approx(direct, rel=1e-12)
 
 

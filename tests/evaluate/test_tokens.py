@@ -13,7 +13,7 @@ from isotherm.anneal.schedule import Fixed
 from isotherm.data.counts import Counts
 from isotherm.data.split import hold_out_tokens
 from isotherm.errors import IsothermError
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document

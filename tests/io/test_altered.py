@@ -17,7 +17,8 @@ import pytest
 import fuzz_files
 import isotherm
 from isotherm import Counts, IsothermError
-from isotherm.io import archive, codec, registry
+from isotherm.format import archive, codec
+from isotherm.io import registry
 
 
 @pytest.fixture(scope="module")

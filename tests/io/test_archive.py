@@ -17,7 +17,7 @@ import pytest
 
 import isotherm
 from isotherm import Counts, IsothermError
-from isotherm.io import archive
+from isotherm.format import archive
 
 TABLE = np.arange(6.0).reshape(2, 3)
 

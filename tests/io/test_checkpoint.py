@@ -24,7 +24,8 @@ from isotherm import (
 )
 from isotherm.anneal import journal
 from isotherm.anneal.trace import Fit
-from isotherm.io import archive, checkpoint
+from isotherm.format import archive
+from isotherm.io import checkpoint
 
 
 def test_runs_within_a_run_are_not_kept_once_they_are_used(

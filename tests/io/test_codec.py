@@ -16,7 +16,7 @@ from scipy import sparse
 from io_cases import assert_same
 from isotherm import IsothermError
 from isotherm.anneal.trace import Record
-from isotherm.io import codec
+from isotherm.format import codec
 from isotherm.io.registry import known
 from isotherm.models import base as models
 from isotherm.models.base import Topics
@@ -230,7 +230,7 @@ BAD: list[Any] = [
 
 @pytest.mark.parametrize("text", BAD, ids=str)
 def test_bad_json_is_an_error(text: Any) -> None:
-    from isotherm.io.archive import DAMAGE
+    from isotherm.format.archive import DAMAGE
 
     with pytest.raises(DAMAGE):
         codec.Reader(REGISTRY, {"a": np.ones((2, 2))}).decode([text])

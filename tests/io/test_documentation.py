@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from isotherm.io import archive, codec
+from isotherm.format import archive, codec
 
 PAGE = Path(__file__).parents[2] / "docs" / "files.md"
 

@@ -8,10 +8,10 @@ from isotherm import Exponential, HeldoutRule, Progress, TimeLimit
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
 from isotherm.io.fingerprint import Fingerprints, digest
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
+from isotherm.placement.local import Local
 
 
 class Pair(NamedTuple):

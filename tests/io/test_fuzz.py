@@ -18,7 +18,8 @@ import isotherm
 from isotherm import GTM, AspectModel, Counts, Exponential, IsothermError, SearchIndex
 from isotherm.anneal import journal
 from isotherm.anneal.trace import Outcome
-from isotherm.io import archive, checkpoint, codec, registry, values
+from isotherm.format import archive, codec, values
+from isotherm.io import checkpoint, registry
 from isotherm.tree import Tree
 
 

@@ -26,7 +26,8 @@ from isotherm import (
     map_corpus,
 )
 from isotherm.estimators.annealed import Annealed
-from isotherm.io import archive, codec, registry
+from isotherm.format import archive, codec
+from isotherm.io import registry
 
 
 @cache

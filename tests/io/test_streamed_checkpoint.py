@@ -11,10 +11,10 @@ import pytest
 import isotherm
 from anneal.corpora import admixture
 from isotherm import AspectModel, Counts, IsothermError, OneSidedClustering, Stepwise, StoredCounts
-from isotherm.data import exported, streamed
-from isotherm.data.exported import Folder, Found
-from isotherm.data.shelf import Shelf
 from isotherm.models.aspect import AspectRows
+from isotherm.placement.disk import exported, streamed
+from isotherm.placement.disk.cache import Shelf
+from isotherm.placement.disk.exported import Folder, Found
 
 
 class Stop(isotherm.Callback):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from isotherm.data.base import Block
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from kernels.cases import Case, block_of, call, case_of
 
 K = 64
@@ -49,7 +49,7 @@ def test_no_array_of_pairs_times_components(
     assert peak < 3 * given + (small < 1) * 4 * 2**20
 
 
-@pytest.mark.parametrize("module", ["isotherm.kernels.cpu", "isotherm"])
+@pytest.mark.parametrize("module", ["isotherm.kernels.cpu.backend", "isotherm"])
 def test_import_leaves_numba_alone(module: str) -> None:
     code = f"import sys, {module}; print('numba' in sys.modules)"
     path = os.pathsep.join(filter(None, sys.path))

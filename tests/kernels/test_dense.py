@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from numba import njit
 
 from isotherm.data.vectors import VectorBlock, vector_blocks
-from isotherm.kernels import dense
-from isotherm.kernels._softmax import fast_exp
 from isotherm.kernels.base import Kernels
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu import dense
+from isotherm.kernels.cpu._softmax import fast_exp
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
 from kernels.cases import VECTOR_FUNCTIONS
 

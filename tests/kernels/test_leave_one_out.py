@@ -7,7 +7,7 @@ import pytest
 
 from isotherm.data.base import Block
 from isotherm.kernels.base import Kernels, LeaveOneOut
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
 from kernels.cases import Array, block_of
 

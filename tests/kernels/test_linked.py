@@ -9,9 +9,9 @@ from scipy.optimize import minimize
 from scipy.special import wrightomega, xlogy
 
 from isotherm.data.linked import Links
-from isotherm.kernels import linked
-from isotherm.kernels._linked import LEAST, _omega, log_rows
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu import linked
+from isotherm.kernels.cpu._linked import LEAST, _omega, log_rows
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
 
 Array = NDArray[Any]

@@ -6,8 +6,8 @@ import numpy as np
 from numba import njit
 
 from isotherm.data.base import Block
-from isotherm.kernels import cpu
-from isotherm.kernels._loops import fast_log
+from isotherm.kernels.cpu import backend
+from isotherm.kernels.cpu._loops import fast_log
 
 
 @njit
@@ -49,4 +49,4 @@ def test_few_counts_in_many_columns_are_not_cut_into_more_pieces_than_counts() -
     rows = np.arange(n + 1)
     block = Block(rows, columns, np.ones(n, np.float32), np.ones(n), 1_000_000)
     table = np.broadcast_to(np.float32(0), (1_000_000, 8))
-    assert cpu._many(block, table) <= n
+    assert backend._many(block, table) <= n

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isotherm.kernels.base import Kernels
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
 from kernels.cases import (
     FUNCTIONS,

@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from isotherm.data.base import Block
-from isotherm.kernels import paths as tree_paths
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu import paths as tree_paths
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import LOG_FLOOR, Reference
 from isotherm.tree import Tree
 from kernels.cases import block_of, equal, uneven_block

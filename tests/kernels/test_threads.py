@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from isotherm.data import base
-from isotherm.kernels import cpu
-from isotherm.kernels.cpu import Cpu, available_threads
+from isotherm.kernels.cpu import backend
+from isotherm.kernels.cpu.backend import Cpu, available_threads
 from isotherm.kernels.reference import Reference
 from kernels.cases import FUNCTIONS, Case, call, case_of, equal, uneven_block
 
@@ -48,8 +48,8 @@ def test_bit_identical_for_any_pieces(
     expected = call(kernels, name, case)
     outcomes = []
     for pieces, numbers in ((1, 1 << 30), (7, 1), (1000, 1000)):
-        monkeypatch.setattr(cpu, "PIECES_PER_THREAD", pieces)
-        monkeypatch.setattr(cpu, "PIECE_OF_TABLE", numbers)
+        monkeypatch.setattr(backend, "PIECES_PER_THREAD", pieces)
+        monkeypatch.setattr(backend, "PIECE_OF_TABLE", numbers)
         outcomes.append(call(kernels, name, case))
     assert all(equal(expected, outcome) for outcome in outcomes)
 

@@ -39,14 +39,10 @@ from kernels.test_linked import outputs as linked_outputs
 from kernels.test_path import Case as PathCase
 
 torch = pytest.importorskip("torch", reason="torch is not installed (pip install 'isotherm[gpu]')")
-from isotherm.kernels import (  # noqa: E402
-    torch_array,
-    torch_kernels,
-    torch_linked,
-    torch_pattern,
-    torch_sums,
-)
-from isotherm.kernels.torch_kernels import Torch  # noqa: E402
+from isotherm.kernels.torch import array, backend, linked  # noqa: E402
+from isotherm.kernels.torch import pattern as torch_pattern  # noqa: E402
+from isotherm.kernels.torch import sums as torch_sums  # noqa: E402
+from isotherm.kernels.torch.backend import Torch  # noqa: E402
 
 PLAIN = Reference()
 TOLERANCE = {"float64": 1e-11, "float32": 2e-6}
@@ -59,7 +55,7 @@ precisions = pytest.mark.parametrize("precision", TOLERANCE)
 def _where_results_are(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """All results on the device, or all that are small on the host."""
     if request.param == "device":
-        monkeypatch.setattr(torch_array, "FEW", 0)
+        monkeypatch.setattr(array, "FEW", 0)
 
 
 def off(found: Any, wanted: Any) -> float:
@@ -102,8 +98,8 @@ def test_results_are_on_the_device_and_of_the_promised_types(precision: str) -> 
     pair = kernels.pair(kernels.prepare(case.block), case.U, case.V)
     row = kernels.row(kernels.prepare(case.block), np.log(case.V), np.zeros(5))
     assert [x.dtype for x in (*pair[:2], *row[:3])] == [own, own, own, own, double]
-    assert isinstance(pair.rows, torch_array.DeviceArray)
-    assert pair.rows.on_device == (torch_array.FEW == 0)
+    assert isinstance(pair.rows, array.DeviceArray)
+    assert pair.rows.on_device == (array.FEW == 0)
     assert isinstance(pair.log_z, float)
 
 
@@ -111,7 +107,7 @@ def test_results_are_on_the_device_and_of_the_promised_types(precision: str) -> 
 def test_pairs_that_underflow_are_redone_in_log_space(
     precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(torch_kernels, "REDONE_AT_ONCE", 64)
+    monkeypatch.setattr(backend, "REDONE_AT_ONCE", 64)
     case = small_case(4)
     tiny = {"float32": 1e-25, "float64": 1e-170}[precision]
     U, V = case.U.astype(precision) * tiny, case.V.astype(precision) * tiny
@@ -200,7 +196,7 @@ def test_rows_that_nothing_pulls_are_plain_or_stay() -> None:
 
 def test_wright_omega_is_that_of_the_library() -> None:
     x = np.concatenate([np.linspace(-60, 60, 2001), [-700.0, 1e3, 1e6]])
-    found = torch_linked._omega(torch.from_numpy(x)).numpy()
+    found = linked._omega(torch.from_numpy(x)).numpy()
     np.testing.assert_allclose(found, wrightomega(x), rtol=1e-12)
 
 
@@ -257,7 +253,7 @@ def test_pieces_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     case, kernels = small_case(4), Torch("float64", DEVICE)
     whole = [call(kernels, name, case) for name in ("pair", "row", "pair_loo", "row_loo")]
     monkeypatch.setattr(torch_sums, "AT_ONCE", 100)
-    monkeypatch.setattr("isotherm.kernels.torch_leave_one_out.AT_ONCE", 100)
+    monkeypatch.setattr("isotherm.kernels.torch.leave_one_out.AT_ONCE", 100)
     for name, wanted in zip(("pair", "row", "pair_loo", "row_loo"), whole, strict=True):
         for found, other in zip(call(kernels, name, case), wanted, strict=True):
             assert off(found, other) <= 1e-12
@@ -292,7 +288,7 @@ INTERPRETED = """
 import numpy as np, torch
 from isotherm.kernels import torch_array, torch_pattern, torch_sums, triton_sums
 from isotherm.kernels.reference import Reference
-from isotherm.kernels.torch_kernels import Torch
+from isotherm.kernels.torch.backend import Torch
 from kernels.cases import case_of, block_of
 torch_array.FEW = 0
 torch_pattern.COLUMN_SEGMENT, torch_pattern.ROW_SEGMENT, torch_pattern.SLAB = 2, 3, 8
@@ -324,7 +320,7 @@ print("agrees")
 
 def test_triton_kernels_agree_in_the_interpreter() -> None:
     pytest.importorskip("triton", reason="Triton is not installed")
-    if torch_array.FEW:
+    if array.FEW:
         return  # the same either way
     path = os.pathsep.join(filter(None, sys.path))
     done = subprocess.run(

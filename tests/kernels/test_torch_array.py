@@ -12,8 +12,8 @@ from scipy import sparse
 from scipy.special import gammaln, logsumexp, psi, xlogy
 
 torch = pytest.importorskip("torch", reason="torch is not installed (pip install 'isotherm[gpu]')")
-from isotherm.kernels import torch_array, torch_functions  # noqa: E402
-from isotherm.kernels.torch_array import DeviceArray, placed  # noqa: E402
+from isotherm.kernels.torch import array, functions  # noqa: E402
+from isotherm.kernels.torch.array import DeviceArray, placed  # noqa: E402
 
 PLACE = torch.device(os.environ.get("ISOTHERM_TEST_DEVICE", "cpu"))
 RNG = np.random.default_rng(0)
@@ -88,7 +88,7 @@ CALLS: dict[str, Call] = {
 def _few(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """All results on the device, all on the host, and those of more than five numbers only."""
     few = {"device": 0, "host": 1 << 16, "mixed": 5}[request.param]
-    monkeypatch.setattr(torch_array, "FEW", few)
+    monkeypatch.setattr(array, "FEW", few)
 
 
 def device(value: Any) -> Any:
@@ -123,12 +123,12 @@ def test_arrays_of_both_kinds_mix(name: str) -> None:
 
 def test_large_results_are_on_the_device_and_single_numbers_are_numpys() -> None:
     table = device(X)
-    assert table.on_device == (X.size > torch_array.FEW)
+    assert table.on_device == (X.size > array.FEW)
     assert (table * 2).on_device == table.on_device
     assert type(table.sum()) is np.float32
     assert type(table[0, 0]) is np.float32
     assert type(table.max()) is np.float32
-    assert (np.tile(device(V), (5, 1))).on_device == (torch_array.FEW < 20)
+    assert (np.tile(device(V), (5, 1))).on_device == (array.FEW < 20)
 
 
 def test_changes_in_place_change_the_array() -> None:
@@ -221,11 +221,11 @@ def test_a_mistake_inside_an_answer_is_not_hidden(monkeypatch: pytest.MonkeyPatc
     def wrong(a: Any) -> Any:
         return len(3)
 
-    monkeypatch.setitem(torch_functions.FUNCTIONS, np.diff, wrong)
+    monkeypatch.setitem(functions.FUNCTIONS, np.diff, wrong)
     with pytest.raises(TypeError, match="has no len"):
         np.diff(device(V))
 
 
 def test_every_answer_is_of_a_function_of_numpy() -> None:
-    assert all(callable(one) for one in torch_functions.FUNCTIONS)
-    assert len(torch_functions.FUNCTIONS) >= 25
+    assert all(callable(one) for one in functions.FUNCTIONS)
+    assert len(functions.FUNCTIONS) >= 25

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isotherm.kernels import underflow
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu import underflow
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
 from kernels.cases import Case, block_of, cases, uneven_block
 

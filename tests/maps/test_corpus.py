@@ -11,7 +11,8 @@ from numpy.testing import assert_array_equal
 
 from isotherm import CorpusMap, Counts, IsothermError
 from isotherm.anneal.trace import Record
-from isotherm.io import archive, codec, registry
+from isotherm.format import archive, codec
+from isotherm.io import registry
 from isotherm.maps.corpus import Cooling
 
 

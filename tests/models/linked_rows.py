@@ -9,10 +9,10 @@ from isotherm.anneal.trace import State
 from isotherm.data.base import blocks_of
 from isotherm.data.counts import Counts
 from isotherm.data.linked import LinkedBlock, Links
-from isotherm.data.local import Local
-from isotherm.estimators.linked_start import RandomRows
+from isotherm.estimators.starts.linked import RandomRows
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.reference import Reference
+from isotherm.placement.local import Local
 from models.steps import Array, sweep
 
 PLAIN = Reference()

@@ -8,12 +8,12 @@ from scipy.special import logsumexp, softmax
 
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import State
-from isotherm.data.local import Local
 from isotherm.data.vectors import VectorBlock, vector_blocks
 from isotherm.kernels.base import Kernels
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.grid import LatentGrid
 from isotherm.models.gtm import Gtm, GtmParams
+from isotherm.placement.local import Local
 
 Array = NDArray[Any]
 DOUBLE = Cpu("float64")

@@ -6,17 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from isotherm import nested
+from isotherm import _nested
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
 from isotherm.anneal.schedule import Fixed
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit, State
-from isotherm.data.base import Block, Expected, blocks_of
+from isotherm.data.base import Block, blocks_of
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.reference import Reference
+from isotherm.placement.base import Expected
+from isotherm.placement.local import Local
 
 Array = NDArray[Any]
 PLAIN = Reference()
@@ -132,7 +133,7 @@ def same(left: Any, right: Any, rtol: float = 1e-10) -> bool:
 
 def permuted(value: Any, order: Array) -> Any:
     """Parameters or rows with the components in another order."""
-    return nested.take(value, order)
+    return _nested.take(value, order)
 
 
 def _expect(

@@ -13,7 +13,7 @@ from isotherm.anneal.trace import State
 from isotherm.data.linked import Links
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Ascent, Kernels
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
 from isotherm.models.dtm import DTM, MOST_REJECTED, paper_step, separation, walk_steps
 from isotherm.models.linked import LinkedRows

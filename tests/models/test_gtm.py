@@ -11,13 +11,13 @@ from scipy.stats import multivariate_normal
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
 from isotherm.anneal.schedule import Fixed
 from isotherm.anneal.start import state_of
-from isotherm.data.local import Local
 from isotherm.data.vectors import vector_blocks
 from isotherm.errors import IsothermWarning
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
 from isotherm.models.grid import LatentGrid, design
 from isotherm.models.gtm import LEAST_NOISE, Gtm, GtmParams, GtmStats, n_apart
+from isotherm.placement.local import Local
 from models.maps import (
     GRID,
     Array,

@@ -14,11 +14,11 @@ from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
 from isotherm.anneal.schedule import Adaptive, Exponential, Fixed, Schedule
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit, State
-from isotherm.data.local import Local
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.grid import LatentGrid, design
 from isotherm.models.gtm import FLAT, Gtm
 from isotherm.models.gtm_curvature import root_of
+from isotherm.placement.local import Local
 from models.maps import Array, curved, energy, masked, opened, put, responsibilities, spectrum
 from models.steps import sweep, sweeps
 

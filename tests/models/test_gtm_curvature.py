@@ -8,14 +8,14 @@ from scipy.linalg import eigh
 
 from isotherm.anneal.critical import component_split, critical_temperatures
 from isotherm.anneal.start import state_of
-from isotherm.data.local import Local
 from isotherm.data.vectors import VectorBlock
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
 from isotherm.models import gtm_curvature
 from isotherm.models.grid import LatentGrid, design
 from isotherm.models.gtm import Gtm, GtmParams
 from isotherm.models.gtm_curvature import DENSE, SheetCurvature, probes_of, root_of
+from isotherm.placement.local import Local
 from models.maps import (
     GRID,
     Array,

@@ -14,7 +14,7 @@ from isotherm.anneal.heldout import log_likelihood
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import State
 from isotherm.errors import IsothermError
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
 from isotherm.models.aspect import Aspect, AspectParams, AspectRows
 from isotherm.models.cluster import Cluster

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from isotherm import nested
+from isotherm import _nested
 from isotherm.anneal.engine import ADAPTIVE_RELAXATION, Annealer, relax
 from isotherm.anneal.heldout import log_likelihood
 from isotherm.anneal.schedule import Fixed, Linear
@@ -16,7 +16,7 @@ from isotherm.anneal.stepwise import Stepwise
 from isotherm.anneal.trace import State
 from isotherm.data.base import row_bounds
 from isotherm.data.counts import Counts
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
 from models.steps import (
     Energies,
@@ -165,7 +165,7 @@ def test_perturbed_parameters_are_valid_and_moved(model: Any) -> None:
 
 def test_projection_mends_what_extrapolation_breaks(model: Any) -> None:
     state, _ = sweeps(model, DATA, begin(model, DATA), 1.3, 3)
-    broken = nested.apply(lambda a: a - 2.0 * a.mean(), state.params)
+    broken = _nested.apply(lambda a: a - 2.0 * a.mean(), state.params)
     mended = model.project(broken, state.params)
     weight, table = model.components(mended)
     assert weight.sum() == pytest.approx(1.0, abs=1e-12)
@@ -210,7 +210,7 @@ def test_permuting_rows_permutes_their_states(model: Any, temperatures: list[flo
         one, _ = sweeps(model, DATA, begin(model, DATA), temperature, 10)
         other, _ = sweeps(model, shuffled, begin(model, shuffled), temperature, 10)
         assert same(one.params, other.params)
-        assert same(nested.apply(lambda a: a[order], one.rows[0]), other.rows[0])
+        assert same(_nested.apply(lambda a: a[order], one.rows[0]), other.rows[0])
 
 
 def test_permuting_columns_permutes_their_probabilities(

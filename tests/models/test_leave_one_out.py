@@ -11,16 +11,15 @@ from scipy import sparse
 from isotherm.anneal.critical import first_critical
 from isotherm.anneal.engine import ADAPTIVE_RELAXATION, NO_RELAXATION, Annealer
 from isotherm.anneal.fold import fold_in
-from isotherm.anneal.grow import Growth
+from isotherm.anneal.growth.grow import Growth
 from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.schedule import Exponential, Fixed, Grid, Schedule
 from isotherm.anneal.start import Noisy
 from isotherm.anneal.trace import Fit, State
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
 from isotherm.data.split import split_tokens
 from isotherm.errors import IsothermError
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
 from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import Cluster
@@ -31,6 +30,7 @@ from isotherm.models.leave_one_out import (
     PairRows,
 )
 from isotherm.models.row_mixture import ClusterRows, ClusterStats
+from isotherm.placement.local import Local
 from models.planted import mixture_of_unigrams
 from models.steps import (
     Array,

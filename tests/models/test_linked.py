@@ -11,14 +11,14 @@ from isotherm.anneal.trace import State
 from isotherm.data.base import blocks_of
 from isotherm.data.counts import Counts
 from isotherm.data.linked import LinkedBlock, Links
-from isotherm.data.local import Local
 from isotherm.errors import IsothermError
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
 from isotherm.models.dtm import DTM
 from isotherm.models.lap_plsi import LapPLSI
 from isotherm.models.linked import LinkedRows
 from isotherm.models.ltm import LTM
+from isotherm.placement.local import Local
 from models.linked_rows import (
     divergence,
     expected,

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isotherm import nested
+from isotherm import _nested
 from isotherm.anneal.critical import critical_temperatures, first_critical
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.schedule import Exponential
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import State
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.cluster import Cluster
 from isotherm.models.dirichlet import divergences, joining_gains, mean_logs, sparse_divergence
 from isotherm.models.pcp import FactorizedPcp, Pcp, PcpParams, live
@@ -354,7 +354,7 @@ def test_new_rows_are_treated_one_by_one(kind: Any) -> None:
     for lo, hi in ((0, 1), (3, 9)):
         part = place(COUNTS[lo:hi])
         found = part.gather(fold_in(model, state.params, part, 1.0))
-        assert same(nested.apply(lambda a, cut=slice(lo, hi): a[cut], whole), found, 1e-12)
+        assert same(_nested.apply(lambda a, cut=slice(lo, hi): a[cut], whole), found, 1e-12)
     if kind is FactorizedPcp:
         again = model.expect(state.params, whole, DATA.blocks[0], 1.0, DATA.kernels).rows
         assert again.posterior == pytest.approx(whole.posterior, abs=1e-3)

@@ -7,7 +7,7 @@ from sklearn.metrics import adjusted_rand_score
 from isotherm.anneal.engine import ADAPTIVE_RELAXATION, NO_RELAXATION, Annealer, Relaxation
 from isotherm.anneal.schedule import Exponential, Fixed
 from isotherm.anneal.start import Noisy
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document

@@ -8,7 +8,7 @@ from isotherm.anneal.critical import first_critical
 from isotherm.anneal.engine import ADAPTIVE_RELAXATION
 from isotherm.data.base import Block
 from isotherm.errors import IsothermError
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
 from isotherm.models import segments
 from isotherm.models.cluster import Cluster

@@ -10,11 +10,11 @@ from isotherm.anneal.engine import ADAPTIVE_RELAXATION, relax
 from isotherm.anneal.start import Noisy, Spectral
 from isotherm.anneal.trace import State
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
 from isotherm.models.cluster import Cluster
 from isotherm.models.tied import Tied, pooled
+from isotherm.placement.local import Local
 from models.steps import (
     PLAIN,
     begin,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isotherm import nested
+from isotherm import _nested
 from isotherm.anneal.critical import component_splits, first_critical
 from isotherm.anneal.engine import ADAPTIVE_RELAXATION, relax
 from isotherm.anneal.fold import fold_in
@@ -20,7 +20,6 @@ from isotherm.anneal.heldout import HeldoutRows, log_likelihood, smoothed_unigra
 from isotherm.anneal.start import Spectral
 from isotherm.anneal.trace import State
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.reference import Reference
 from isotherm.models.dtm import DTM
@@ -35,6 +34,7 @@ from isotherm.models.segments import Segments
 from isotherm.models.tied import Tied, pooled
 from isotherm.models.ttmm import Ttmm
 from isotherm.models.two_sided import TwoSided
+from isotherm.placement.local import Local
 from isotherm.tree import Tree
 from models.conftest import MODELS
 from models.linked_rows import linked, random_graph, random_state
@@ -42,9 +42,9 @@ from models.maps import GRID, curved, put
 from models.steps import begin, fitted, place, poisson_counts, same, sweep, sweeps
 
 torch_array = pytest.importorskip(
-    "isotherm.kernels.torch_array", reason="torch is not installed (pip install 'isotherm[gpu]')"
+    "isotherm.kernels.torch.array", reason="torch is not installed (pip install 'isotherm[gpu]')"
 )
-from isotherm.kernels.torch_kernels import Torch  # noqa: E402
+from isotherm.kernels.torch.backend import Torch  # noqa: E402
 
 COUNTS = poisson_counts()
 HELD = poisson_counts(3)
@@ -199,8 +199,8 @@ def test_rows_folded_in_agree(name: str) -> None:
     for kernels in (PLAIN, DOUBLE):
         model, _, state, _ = after(name, kernels)
         new = place(HELD, kernels)
-        rows = fold_in(model, nested.apply(np.asarray, state.params), new, CASES[name][3])
-        found.append(nested.apply(np.asarray, new.gather(rows)))
+        rows = fold_in(model, _nested.apply(np.asarray, state.params), new, CASES[name][3])
+        found.append(_nested.apply(np.asarray, new.gather(rows)))
     assert same(found[0], found[1], 1e-7)
 
 
@@ -220,7 +220,7 @@ def test_the_engine_takes_the_same_way() -> None:
         data = weighted(kernels)
         start = Spectral().state(MODELS["aspect"], data, np.random.default_rng(0))
         fit, energies = fitted(MODELS["aspect"], data, start, 1.2, 15, ADAPTIVE_RELAXATION)
-        found.append((energies, nested.apply(np.asarray, fit.state.params)))
+        found.append((energies, _nested.apply(np.asarray, fit.state.params)))
     assert found[1][0] == pytest.approx(found[0][0], rel=1e-9)
     assert same(found[0][1], found[1][1], 1e-7)
 

@@ -7,7 +7,7 @@ from isotherm.anneal.critical import critical_temperatures, first_critical
 from isotherm.anneal.engine import Relaxation
 from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.start import Noisy
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
 from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import Cluster

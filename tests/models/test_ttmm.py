@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from isotherm.anneal.critical import critical_temperatures, first_critical
 from isotherm.anneal.engine import ADAPTIVE_RELAXATION, relax
 from isotherm.anneal.start import Noisy, Spectral, state_of
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.cluster import Cluster
 from isotherm.models.ttmm import Ttmm, TtmmParams
 from models.steps import (

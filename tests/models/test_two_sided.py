@@ -15,7 +15,7 @@ from isotherm.anneal.start import Noisy, state_of
 from isotherm.anneal.trace import State
 from isotherm.data.base import row_bounds
 from isotherm.data.counts import Counts
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
 from isotherm.models.cluster import Cluster, ClusterParams
 from isotherm.models.two_sided import TwoSided, association, mutual_information

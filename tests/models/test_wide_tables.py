@@ -6,8 +6,8 @@ from scipy import sparse
 
 from isotherm import AspectModel, DocumentMixture, Fixed
 from isotherm.data.base import Array
-from isotherm.kernels import cpu
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu import backend
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models import base
 
 WIDTH = base.WIDE + 300
@@ -28,7 +28,7 @@ def plain(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
     def call(function, *given):  # type: ignore[no-untyped-def]
         with monkeypatch.context() as patch:
             patch.setattr(base, "WIDE", WIDTH + 1)
-            patch.setattr(cpu, "WIDE", WIDTH + 1)
+            patch.setattr(backend, "WIDE", WIDTH + 1)
             return function(*given)
 
     return call

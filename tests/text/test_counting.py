@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from isotherm import Counts, IsothermError, count_words
-from isotherm.kernels.tokens import Tally
+from isotherm.kernels.cpu.tokens import Tally
 from isotherm.text import counting
 
 # Letters whose lower case is longer, depends on their place or is ASCII; digits of other scripts;

@@ -12,7 +12,7 @@ import pytest
 
 from isotherm import Counts, Ingestion, IsothermError, IsothermWarning, count_words, read_documents
 from isotherm.data.stored import StoredCounts
-from isotherm.files import PAGE_MARK
+from isotherm.format.atomic import PAGE_MARK
 from isotherm.text.headers import has_header
 
 TEXTS = [

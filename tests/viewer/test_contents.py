@@ -8,7 +8,7 @@ import pytest
 
 from isotherm import Counts, evaluate
 from isotherm.anneal.trace import way
-from isotherm.growth_plots import node_distributions, split_words
+from isotherm.estimators.fitted import branch_words, node_distributions
 from isotherm.maps.corpus import Cooling
 from isotherm.viewer import contents
 from viewer import corpora
@@ -114,7 +114,7 @@ def test_tree_of_topics_or_of_splits(old: bool) -> None:
         for word, p in told["words"][node]:
             assert p == pytest.approx(tables[node, NAMES.index(word)], rel=1e-3)
     # Those of the report, which tells nodes by what sets them apart as well.
-    expected = split_words(model, 10)
+    expected = branch_words(model, 10)
     for node in range(tree.n_nodes):
         shown = [word for word, _ in told["words"][node]]
         assert shown == expected[node][: len(shown)]

@@ -7,8 +7,8 @@ import pytest
 
 from isotherm import IsothermError, Tree
 from isotherm.anneal.fold import fold_in
-from isotherm.data.local import Local
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
+from isotherm.placement.local import Local
 from isotherm.viewer import stages
 from isotherm.viewer.points import NOTHING, Place, around
 from isotherm.viewer.stages import Guide, Moment, branches, joined, moments, shared, stages_of

@@ -20,10 +20,11 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import State
-from isotherm.data.base import Array, Data, Expected
+from isotherm.data.base import Array
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import Curvature, Deviation, Model, Probes, inverse
+from isotherm.placement.base import Data, Expected
 
 log = logging.getLogger("isotherm")
 

@@ -15,9 +15,10 @@ import numpy as np
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.heldout import Heldout
 from isotherm.anneal.trace import Outcome, Record
-from isotherm.data.base import Array, Data
+from isotherm.data.base import Array
 from isotherm.errors import IsothermError
 from isotherm.models.base import Model
+from isotherm.placement.base import Data
 
 log = logging.getLogger("isotherm")
 

@@ -16,19 +16,19 @@ import numpy as np
 
 from isotherm.anneal import journal
 from isotherm.anneal.callbacks import Callback
-from isotherm.anneal.grow import Grown, Growth, entropy, merge, split
+from isotherm.anneal.growth.grow import Grown, Growth, entropy, merge, split
 from isotherm.anneal.heldout import Heldout
 from isotherm.anneal.journal import Sweeps
-from isotherm.anneal.progress import NAN, Best, Run
 from isotherm.anneal.relax import relax
+from isotherm.anneal.run_state import NAN, Best, Run
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.start import Noisy, Start
 from isotherm.anneal.stepwise import Stepwise, batches_of, completed, expect, stepped
 from isotherm.anneal.trace import Fit, Outcome, Record, State, Step
-from isotherm.data.base import Data, Expected, RowsHandle
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import Model
+from isotherm.placement.base import Data, Expected, RowsHandle
 
 log = logging.getLogger("isotherm")
 

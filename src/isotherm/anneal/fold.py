@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from isotherm import nested
-from isotherm.data.base import Array, Block, Data, Expected, RowsHandle
+from isotherm import _nested
+from isotherm.data.base import Array, Block
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import CountModel
+from isotherm.placement.base import Data, Expected, RowsHandle
 
 # Blocks of fewer rows than this are not worth cutting down.
 SMALL = 64
@@ -61,7 +62,7 @@ def fold_block(
     """Row states of one block; a row that is done is frozen, and left out once half of them are."""
     model = model.for_new_rows()
     state = model.start(params, block, k)
-    result = nested.apply(np.copy, state)
+    result = _nested.apply(np.copy, state)
     part, index = block, np.arange(block.n_rows)
     moving = np.ones(block.n_rows, bool)
     for _ in range(max_sweeps):
@@ -82,7 +83,7 @@ def fold_block(
 
 def _advanced(old: Any, new: Any, moving: Array) -> Any:
     """The new state of rows that still move, the old one of rows that are done."""
-    return nested.apply(
+    return _nested.apply(
         lambda before, now: np.where(moving.reshape(-1, *[1] * (now.ndim - 1)), now, before),
         old,
         new,
@@ -90,7 +91,7 @@ def _advanced(old: Any, new: Any, moving: Array) -> Any:
 
 
 def _rows(state: Any, index: Array) -> Any:
-    return nested.apply(lambda field: field[index], state)
+    return _nested.apply(lambda field: field[index], state)
 
 
 def _moved(old: Any, new: Any, tol: float) -> Array:

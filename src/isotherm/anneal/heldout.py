@@ -13,10 +13,11 @@ import numpy as np
 
 from isotherm.anneal.fold import FOLD_SWEEPS, FOLD_TOL, fold_block
 from isotherm.anneal.trace import State
-from isotherm.data.base import Array, Block, Data, Expected, Summary
+from isotherm.data.base import Array, Block, Summary
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.reference import floored_log
 from isotherm.models.base import CountModel
+from isotherm.placement.base import Data, Expected
 
 # Share of the smoothed unigram distribution mixed into predictions (maximum likelihood estimates
 # contain zeros).

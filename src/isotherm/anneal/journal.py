@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from isotherm.anneal.grow import Grown
+from isotherm.anneal.growth.grow import Grown
 from isotherm.anneal.trace import Fit, State
 
 

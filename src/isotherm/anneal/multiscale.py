@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from isotherm import nested
+from isotherm import _nested
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit, State, completed
-from isotherm.data.base import Array, Data
+from isotherm.data.base import Array
 from isotherm.errors import IsothermError
 from isotherm.models.base import Model
+from isotherm.placement.base import Data
 
 
 class Level(NamedTuple):
@@ -119,10 +120,10 @@ def prolonged(model: Model, data: Data, state: State, parent: Array) -> State:
         Row of the coarser level that each row of the finer one belongs to.
     """
     begin = state_of(model, data, state.params)
-    whole = nested.apply(lambda a: a[parent], nested.concatenate(state.rows))
+    whole = _nested.apply(lambda a: a[parent], _nested.concatenate(state.rows))
     ends = np.cumsum([0] + [len(block[0]) for block in begin.rows])
     spans = [slice(lo, hi) for lo, hi in itertools.pairwise(ends)]
-    rows = tuple(nested.apply(operator.itemgetter(span), whole) for span in spans)
+    rows = tuple(_nested.apply(operator.itemgetter(span), whole) for span in spans)
     return begin._replace(rows=rows)
 
 

@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from isotherm import nested
+from isotherm import _nested
 from isotherm.anneal.trace import State
-from isotherm.data.base import Array, Data, Expected
+from isotherm.data.base import Array
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import FLOOR, Model
+from isotherm.placement.base import Data, Expected
 
 
 def relax(model: Model, data: Data, old: State, new: State, eta: float) -> State:
     """State a factor eta along the way from the old state to the EM point, made valid again."""
-    params = model.project(nested.lerp(old.params, new.params, eta), new.params)
+    params = model.project(_nested.lerp(old.params, new.params, eta), new.params)
     extra = model.prior_energy(params, data.summary)
     if not model.rows_are_parameters:
         return State(params, new.rows, extra)
@@ -38,8 +39,8 @@ def _blend(
         floor = b.dtype.type(FLOOR) * after.sum(axis=1, keepdims=True)
         return np.where(after > 0, np.maximum(step, floor), 0)
 
-    rows = nested.apply(one, old, new)
-    return Expected(rows, nested.apply(lambda a: a.sum(axis=0, dtype=np.float64), rows), 0.0)
+    rows = _nested.apply(one, old, new)
+    return Expected(rows, _nested.apply(lambda a: a.sum(axis=0, dtype=np.float64), rows), 0.0)
 
 
 def _inverse(mass: Array, dtype: Any) -> Array:

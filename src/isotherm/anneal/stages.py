@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from isotherm import nested
+from isotherm import _nested
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.trace import Fit
 from isotherm.errors import IsothermError
@@ -86,7 +86,7 @@ class Stages(Callback):
         # One component is the same at every temperature.
         known = bool(self.kept) and record.n_effective == 1 == self.kept[-1].n_distinct
         if now and not known:
-            params = nested.apply(_single, nested.on_host(fit.state.params))
+            params = _nested.apply(_single, _nested.on_host(fit.state.params))
             stage = Stage(fit.model, params, fit.temperature, record.n_effective)
             self.kept = self._within((*self.kept, stage))
         return False
@@ -136,7 +136,7 @@ def size_of(params: Any) -> int:
         total += np.asarray(values).nbytes
         return values
 
-    nested.apply(add, params)
+    _nested.apply(add, params)
     return total
 
 

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from isotherm.anneal.trace import State
-from isotherm.data.base import Array, Block, Data, Expected
+from isotherm.data.base import Array, Block
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import CountModel, Model, jitter, unigram
+from isotherm.placement.base import Data, Expected
 
 # Largest relative move of a probability, as a logarithm.
 LARGEST = 3.0

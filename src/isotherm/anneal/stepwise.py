@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from isotherm import nested
+from isotherm import _nested
 from isotherm.anneal.trace import State
-from isotherm.data.base import Data, Expected
-from isotherm.data.batches import Batch
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import Model
+from isotherm.placement.base import Data, Expected
+from isotherm.placement.batches import Batch
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def stepped(
     if not batch.total > 0:  # rows without tokens say nothing of the parameters
         return state._replace(rows=rows), stats
     scale = data.summary.total / batch.total
-    stats = found if rate == scale == 1.0 else nested.apply(_mixed(rate, scale), stats, found)
+    stats = found if rate == scale == 1.0 else _nested.apply(_mixed(rate, scale), stats, found)
     params, extra = model.maximize(stats, state.params, temperature, data.kernels)
     return State(params, rows, extra), stats
 
@@ -160,4 +160,4 @@ def expect(
 
 def _row_mass(k: Kernels, block: Any, rows: Any) -> Expected:
     """Total of the rows of a block for every component."""
-    return Expected((), nested.apply(lambda a: a.sum(axis=0, dtype=np.float64), rows), 0.0)
+    return Expected((), _nested.apply(lambda a: a.sum(axis=0, dtype=np.float64), rows), 0.0)

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any, Final, NamedTuple
 
 from isotherm._markup import Part, page
-from isotherm.data.base import RowsHandle
+from isotherm.placement.base import RowsHandle
 from isotherm.tree import Tree
 
 # Phases of a fit, as records name them: a run proper, and what becomes of one that grew. It cools

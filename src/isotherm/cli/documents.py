@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from isotherm.errors import IsothermError
-from isotherm.files import replacing
+from isotherm.format.atomic import replacing
 
 if TYPE_CHECKING:
     from isotherm.data.counts import Counts

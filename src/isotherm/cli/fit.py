@@ -203,8 +203,8 @@ def _stored(
     options: argparse.Namespace, source: Path, final: Path, held: ExitStack
 ) -> tuple[Any, Documents, dict[str, Any]]:
     """The same, with counts in a folder: they are never in memory as a whole."""
-    from isotherm.data.scratch import Scratch
     from isotherm.data.stored import StoredCounts
+    from isotherm.format.scratch import Scratch
 
     # Under a name that nobody has, until the folder of the run is there.
     scratch = Scratch(final.absolute().parent, f".{final.name}.stored-")
@@ -291,7 +291,7 @@ def _computed(options: argparse.Namespace, run: Run) -> dict[str, Any]:
             if known is not None:  # tables without a label have an empty text there
                 model.fit(counts, [None if label == "" else label for label in known])
             elif options.scheduler is not None:
-                from isotherm.data.remote import connected
+                from isotherm.placement.cluster.remote import connected
 
                 model.fit(counts, client=held.enter_context(connected(options.scheduler)))
             else:

@@ -58,7 +58,7 @@ def _run(path: Path) -> dict[str, Any]:
 
 def _archive(path: Path) -> dict[str, Any]:
     """What a file of isotherm holds; reading it compares all checksums."""
-    from isotherm.io import archive, values
+    from isotherm.format import archive, values
     from isotherm.io.registry import known
 
     found, written = archive.read_about(path)

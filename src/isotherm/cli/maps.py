@@ -12,7 +12,7 @@ from isotherm.cli import console, kept, runs
 from isotherm.cli.arguments import Parser, add_force, add_run, at_least
 from isotherm.cli.explore import explorer_of, shown_dimensions
 from isotherm.cli.nearest import writable
-from isotherm.files import replacing
+from isotherm.format.atomic import replacing
 
 if TYPE_CHECKING:
     from isotherm.cli.runs import Run
@@ -98,7 +98,7 @@ def _labelled(found: Run, options: argparse.Namespace, corpus_map: CorpusMap) ->
 def write(out: Path, corpus_map: CorpusMap) -> None:
     """Write a map as a picture or a file, as the name asks for."""
     if out.suffix.lower() in PICTURES:
-        from isotherm.map_plots import map_points
+        from isotherm.plots.maps import map_points
 
         figure = map_points(corpus_map)
         with replacing(out) as unfinished:

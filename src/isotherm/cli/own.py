@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from isotherm.errors import IsothermError
-from isotherm.files import RUN_ABOUT, RUN_BEGUN, RUN_FORMAT
+from isotherm.format.atomic import RUN_ABOUT, RUN_BEGUN, RUN_FORMAT
 
 # Marks the folder of a run from its first moment until it has its name.
 MARK = RUN_BEGUN

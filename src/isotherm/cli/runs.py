@@ -23,7 +23,7 @@ from isotherm.cli import documents, own
 from isotherm.cli.documents import Documents
 from isotherm.cli.nearest import existing
 from isotherm.errors import IsothermError
-from isotherm.files import RUN_ABOUT, RUN_FORMAT, replacing
+from isotherm.format.atomic import RUN_ABOUT, RUN_FORMAT, replacing
 
 if TYPE_CHECKING:
     from isotherm.data.counts import Counts

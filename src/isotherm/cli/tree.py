@@ -69,10 +69,10 @@ def _nodes(model: Any, n_words: int, tree: Any) -> tuple[list[list[str]], list[f
     if hasattr(model, "node_words"):
         tokens = model.node_tokens_
         return model.node_words(n_words), (tokens / tokens.sum()).tolist()
-    from isotherm.growth_plots import node_distributions, split_words
+    from isotherm.estimators.fitted import branch_words, node_distributions
 
     weights, _ = node_distributions(model, tree)
-    return split_words(model, n_words, tree), weights.tolist()
+    return branch_words(model, n_words, tree), weights.tolist()
 
 
 def _lines(tree: Any, words: list[list[str]], shares: list[float]) -> list[str]:

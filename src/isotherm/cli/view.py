@@ -11,7 +11,7 @@ from isotherm.cli import console, runs
 from isotherm.cli.arguments import Parser, add_force, add_run, at_least
 from isotherm.cli.explore import explorer_of, maps_of, site_of
 from isotherm.cli.nearest import writable
-from isotherm.files import is_own_page
+from isotherm.format.atomic import is_own_page
 
 if TYPE_CHECKING:
     from isotherm.cli.runs import Run

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isotherm.io import values
-from isotherm.io.codec import Entry, Registry
+from isotherm.format import values
+from isotherm.format.codec import Entry, Registry
 
 if TYPE_CHECKING:
     from isotherm.data.counts import Counts

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isotherm.errors import IsothermError
-from isotherm.io import archive
+from isotherm.format import archive
 
 Array = NDArray[Any]
 

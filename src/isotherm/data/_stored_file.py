@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from isotherm.data import _convert
+from isotherm.data import convert
 from isotherm.data._stored_check import HEADER, Sums, sums_of_text
 from isotherm.data.counts import Counts, as_counts
-from isotherm.data.scratch import Scratch
 from isotherm.errors import IsothermError
-from isotherm.io import archive, codec
+from isotherm.format import archive, codec
+from isotherm.format.scratch import Scratch
 
 Array = NDArray[Any]
 
@@ -111,7 +111,7 @@ def _umask() -> int:
 
 def _given(*names: Any) -> dict[str, Any]:
     found = zip(NAMES, names, strict=True)
-    return {name: _convert.listed(one, name) for name, one in found if one is not None}
+    return {name: convert.listed(one, name) for name, one in found if one is not None}
 
 
 class _Writer:
@@ -185,9 +185,9 @@ def _check(shape: tuple[int, int], nnz: int, total: float, names: dict[str, Any]
     if not np.isfinite(total):
         raise IsothermError("the total of the counts is infinity in float64; scale them down")
     for name, length, axis in zip(NAMES, shape, ("row", "column"), strict=True):
-        found = _convert.labels(names.get(name), length, name, axis)
+        found = convert.labels(names.get(name), length, name, axis)
         if axis == "column":
-            _convert.check_unique(found)
+            convert.check_unique(found)
 
 
 def _plain(label: Any) -> Any:
@@ -306,7 +306,7 @@ def _checked(piece: Piece, width: int) -> Piece:
     indptr = np.concatenate([[0], np.cumsum(piece.sizes)])
     matrix = sparse.csr_array((piece.values, piece.indices, indptr), (len(piece.sizes), width))
     try:
-        return Piece(piece.sizes, *_convert.canonical(matrix))
+        return Piece(piece.sizes, *convert.canonical(matrix))
     except IsothermError as error:
         # Said of a table that was given; here a file holds it.
         raise ValueError(str(error)) from error

@@ -1,16 +1,12 @@
-"""A block of rows, and the contract of whatever places blocks somewhere.
-
-Everything above this file sees data only as blocks: a model maps a block to sums, a `Data` runs
-that map over all blocks and adds the sums up.
-"""
+"""A block of rows: what every model and every kernel sees of a table of counts."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -192,14 +188,6 @@ def blocks_of(counts: Counts, bounds: Array, weight: Array | None = None) -> lis
     ]
 
 
-class Expected(NamedTuple):
-    """What one task returns for one block: new row states, sums, share of the energy."""
-
-    rows: Any
-    stats: Any
-    energy: float
-
-
 class Summary(NamedTuple):
     """What a model may know of the data before it starts.
 
@@ -210,35 +198,6 @@ class Summary(NamedTuple):
     column_totals: Array
     row_weight: float
     total: float
-
-
-RowsHandle = tuple[Any, ...]
-# Blocks of a sweep, unless some are named.
-ALL = slice(None)
-Task = Callable[..., Expected]
-
-
-class Data(Protocol):
-    """Where blocks live. Rows stay with their block; statistics and energies come back."""
-
-    @property
-    def summary(self) -> Any:
-        """What is known of all blocks together; its `total` is their weight, in tokens or rows."""
-        ...
-
-    @property
-    def kernels(self) -> Any:
-        """The backend that tasks are given."""
-        ...
-
-    @property
-    def no_rows(self) -> RowsHandle:
-        """Handle of a row state that holds nothing yet."""
-        ...
-
-    def sweep(self, task: Task, rows: RowsHandle, *shared: Any) -> tuple[RowsHandle, Any, float]:
-        """Run `task(kernels, block, rows, *shared)` on every block; add statistics and energies."""
-        ...
 
 
 def _segment_sums(values: Array, indptr: Array) -> Array:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from isotherm._markup import Part, page
-from isotherm.data import _convert, _file, foreign, frames
+from isotherm.data import _file, convert, foreign, frames
 from isotherm.errors import IsothermError
 
 __all__ = ["Counts", "as_counts"]
@@ -70,15 +70,15 @@ class Counts:
         *,
         row_ids: Any = None,
     ) -> None:
-        _convert.refuse_row_ids(row_ids, "Counts")
+        convert.refuse_row_ids(row_ids, "Counts")
         if foreign.is_annotated(matrix):
             raise IsothermError(
                 "matrix is an AnnData object; give as_counts(adata), which takes its names too"
             )
         foreign.check_table(matrix)
-        csr = _convert.csr(matrix)
-        rows = _convert.labels(row_names, csr.shape[0], "row_names", "row")
-        columns = _convert.labels(column_names, csr.shape[1], "column_names", "column")
+        csr = convert.csr(matrix)
+        rows = convert.labels(row_names, csr.shape[0], "row_names", "row")
+        columns = convert.labels(column_names, csr.shape[1], "column_names", "column")
         self._set(csr, rows, columns)
         _check_total(self, allow_empty=False)
 
@@ -88,7 +88,7 @@ class Counts:
         row_names: NDArray[np.object_] | None,
         column_names: NDArray[np.object_] | None,
     ) -> None:
-        _convert.check_unique(column_names)
+        convert.check_unique(column_names)
         object.__setattr__(self, "matrix", matrix)
         object.__setattr__(self, "row_names", row_names)
         object.__setattr__(self, "column_names", column_names)
@@ -102,7 +102,7 @@ class Counts:
     ) -> Self:
         """Counts of a canonical matrix of valid counts, whose total may be 0."""
         new = cls.__new__(cls)
-        new._set(_convert.packed(matrix), row_names, column_names)
+        new._set(convert.packed(matrix), row_names, column_names)
         return new
 
     @classmethod
@@ -121,13 +121,13 @@ class Counts:
         -------
         Counts
         """
-        row_list = _convert.listed(rows, "rows")
-        column_list = _convert.listed(columns, "columns")
+        row_list = convert.listed(rows, "rows")
+        column_list = convert.listed(columns, "columns")
         if counts is None:
             values = np.ones(len(row_list))
         else:
             given = counts if hasattr(counts, "__len__") else list(counts)
-            values = _convert.numbers(given, "counts")
+            values = convert.numbers(given, "counts")
         if values.ndim != 1 or not len(row_list) == len(column_list) == len(values):
             raise IsothermError(
                 f"Got {len(row_list)} rows, {len(column_list)} columns and counts of shape "
@@ -136,11 +136,11 @@ class Counts:
             )
         if not row_list:
             raise IsothermError("No pairs were given; counts need at least one pair.")
-        _convert.check_each(
+        convert.check_each(
             values, lambda i: f"pair {i} (row {row_list[i]!r}, column {column_list[i]!r})"
         )
-        row_codes, row_names = _convert.factorize(row_list, "rows")
-        column_codes, names = _convert.factorize(column_list, "columns")
+        row_codes, row_names = convert.factorize(row_list, "rows")
+        column_codes, names = convert.factorize(column_list, "columns")
         shape = (len(row_names), len(names))
         return cls(sparse.coo_array((values, (row_codes, column_codes)), shape), row_names, names)
 
@@ -162,7 +162,7 @@ class Counts:
         columns: list[Any] = []
         counts: list[Any] = []
         if isinstance(triples, Mapping):
-            triples = _convert.triples_of(triples)
+            triples = convert.triples_of(triples)
         for i, item in enumerate(triples):
             if isinstance(item, str) or not hasattr(item, "__len__") or len(item) not in (2, 3):
                 raise IsothermError(
@@ -240,7 +240,7 @@ class Counts:
     if not TYPE_CHECKING:  # a type checker knows by itself what is missing
 
         def __getattr__(self, name: str) -> Any:
-            raise _convert.no_attribute(self, name)
+            raise convert.no_attribute(self, name)
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -371,18 +371,18 @@ def as_counts(
     -------
     Counts
     """
-    _convert.refuse_row_ids(row_ids, "as_counts")
+    convert.refuse_row_ids(row_ids, "as_counts")
     matrix, found_rows, found_columns = _opened(X)
     if isinstance(X, Counts) and row_names is None and column_names is None:
         counts = X
     else:
-        csr = matrix if isinstance(X, Counts) else _convert.csr(matrix)
+        csr = matrix if isinstance(X, Counts) else convert.csr(matrix)
         rows = found_rows if row_names is None else row_names
         columns = found_columns if column_names is None else column_names
         counts = Counts._trusted(
             csr,
-            _convert.labels(rows, csr.shape[0], "row_names", "row"),
-            _convert.labels(columns, csr.shape[1], "column_names", "column"),
+            convert.labels(rows, csr.shape[0], "row_names", "row"),
+            convert.labels(columns, csr.shape[1], "column_names", "column"),
         )
     _check_total(counts, allow_empty)
     return counts

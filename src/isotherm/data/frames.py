@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isotherm.data._convert import numbers
+from isotherm.data.convert import numbers
 from isotherm.errors import IsothermError
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from isotherm.data import _convert, _stored_file
+from isotherm.data import _stored_file, convert
 from isotherm.data._stored_check import Checked
 from isotherm.data.counts import Counts
 from isotherm.data.split import hold_out_tokens
@@ -121,7 +121,7 @@ class StoredCounts:
         row_ids
             The earlier name of `row_names`, which is refused.
         """
-        _convert.refuse_row_ids(row_ids, "StoredCounts.write")
+        convert.refuse_row_ids(row_ids, "StoredCounts.write")
         limit = megabytes(memory)
         _stored_file.write(Path(folder), source, row_names, column_names)
         return cls(Path(folder), limit, scratch)
@@ -210,10 +210,10 @@ class StoredCounts:
             raise self._files.wrong(file, f"it is no list of {length} names")
         if not all(one is None or isinstance(one, str | int | float) for one in found):
             raise self._files.wrong(file, "names are neither text nor numbers")
-        names = _convert.labels(found, length, name, axis)
+        names = convert.labels(found, length, name, axis)
         if axis == "column":
             try:
-                _convert.check_unique(names)
+                convert.check_unique(names)
             except IsothermError as error:
                 raise self._files.wrong(file, error) from error
         return names
@@ -275,7 +275,7 @@ class StoredCounts:
     if not TYPE_CHECKING:  # a type checker knows by itself what is missing
 
         def __getattr__(self, name: str) -> Any:
-            raise _convert.no_attribute(self, name)
+            raise convert.no_attribute(self, name)
 
     def __len__(self) -> int:
         """Number of rows."""

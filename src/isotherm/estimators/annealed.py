@@ -14,19 +14,18 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from isotherm import nested
+from isotherm import _checks, _nested
 from isotherm.anneal import journal
 from isotherm.anneal.callbacks import Callback, Log, Progress
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.stepwise import Stepwise
 from isotherm.anneal.trace import Outcome, Records
-from isotherm.data.memory import watched
-from isotherm.data.placing import elsewhere, using
 from isotherm.data.stored import StoredCounts
 from isotherm.errors import IsothermError
-from isotherm.estimators import checks
 from isotherm.kernels.devices import kernels_on
+from isotherm.placement.memory import watched
+from isotherm.placement.place import elsewhere, using
 
 log = logging.getLogger("isotherm")
 
@@ -86,7 +85,8 @@ class Annealed(BaseEstimator):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """The estimator of this class that `save` wrote; see `isotherm.load`."""
-        from isotherm.io import store, values
+        from isotherm.format import values
+        from isotherm.io import store
 
         found: Self = values.expect(store.load(path), cls, path)
         return found
@@ -141,18 +141,18 @@ class Annealed(BaseEstimator):
         """Keep what was fitted on the host, wherever that was."""
         for name, value in list(vars(self).items()):
             if name.endswith("_"):
-                found = nested.on_host(value)
+                found = _nested.on_host(value)
                 setattr(self, name, Records(found) if name.endswith("trace_") else found)
 
     def _check_engine(self) -> None:
         """Refuse settings of the engine that make no sense."""
-        checks.number("tol", self.tol, 0.0)
-        checks.integer("max_iter", self.max_iter, 1)
-        checks.flag("over_relax", self.over_relax)
-        checks.flag("record_critical", self.record_critical)
-        checks.one_of("precision", self.precision, ("auto", "float32", "float64", "bfloat16"))
+        _checks.number("tol", self.tol, 0.0)
+        _checks.integer("max_iter", self.max_iter, 1)
+        _checks.flag("over_relax", self.over_relax)
+        _checks.flag("record_critical", self.record_critical)
+        _checks.one_of("precision", self.precision, ("auto", "float32", "float64", "bfloat16"))
         if self.n_jobs is not None and not (isinstance(self.n_jobs, int) and self.n_jobs == -1):
-            checks.integer("n_jobs", self.n_jobs, 1)
+            _checks.integer("n_jobs", self.n_jobs, 1)
         given = "float32" if self.precision == "auto" else self.precision
         kernels_on(self.device, given, elsewhere=elsewhere())
         if not (self.batches is None or isinstance(self.batches, Stepwise)):
@@ -160,8 +160,8 @@ class Annealed(BaseEstimator):
                 f"batches={self.batches!r}; it must be a Stepwise, such as Stepwise(batch=2000), "
                 "or None to sweep over all rows at once"
             )
-        checks.provides("schedule", self.schedule, "next", "Exponential() or Fixed(1.0)")
-        checks.callbacks(self.callbacks)
+        _checks.provides("schedule", self.schedule, "next", "Exponential() or Fixed(1.0)")
+        _checks.callbacks(self.callbacks)
 
     def _kernels(self) -> Any:
         # The precision of the fit: that of a batch by itself would depend on its size.

@@ -8,20 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from isotherm import _checks
 from isotherm.anneal.callbacks import Callback
-from isotherm.anneal.linkage import met, tree_by_rows
+from isotherm.anneal.growth.linkage import met, tree_by_rows
 from isotherm.anneal.schedule import Exponential, Schedule, Splitting, lowest
 from isotherm.anneal.start import Spectral, Start
 from isotherm.anneal.stepwise import Stepwise
 from isotherm.anneal.trace import Fit
-from isotherm.data.base import Array, Expected
+from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
-from isotherm.estimators import checks, leave_one_out
+from isotherm.estimators import leave_one_out
 from isotherm.estimators.base import Plan
 from isotherm.estimators.growing import GrowingEstimator
 from isotherm.models.aspect import Aspect
 from isotherm.models.leave_one_out import AspectLeaveOneOut
+from isotherm.placement.base import Expected
 from isotherm.tree import Tree
 
 
@@ -202,12 +204,12 @@ class AspectModel(GrowingEstimator):
         return np.asarray((joint / np.where(total > 0, total, 1.0)).T)
 
     def _check_parameters(self) -> None:
-        checks.flag("leave_one_out", self.leave_one_out)
-        checks.number("memory_limit", self.memory_limit, 0.0)
+        _checks.flag("leave_one_out", self.leave_one_out)
+        _checks.number("memory_limit", self.memory_limit, 0.0)
         if self.leave_one_out:
             leave_one_out.check_settings(self.n_components, self.schedule, self.batches)
         super()._check_parameters()
-        checks.flag("temper_prior", self.temper_prior)
+        _checks.flag("temper_prior", self.temper_prior)
         if self.schedule is not None and lowest(self.schedule) <= 0:
             raise IsothermError(
                 f"schedule={self.schedule!r} goes down to T = 0, the hard limit, which only "

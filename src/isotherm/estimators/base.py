@@ -15,8 +15,9 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from isotherm import evaluate, nested
+from isotherm import _checks, _nested
 from isotherm._markup import Description, Part
+from isotherm.anneal import scores
 from isotherm.anneal.callbacks import HeldoutRule, time_is_up
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
@@ -24,18 +25,18 @@ from isotherm.anneal.heldout import SMOOTHING, Heldout, HeldoutTokens, smoothed_
 from isotherm.anneal.schedule import Fixed, Schedule
 from isotherm.anneal.start import Start, state_of
 from isotherm.anneal.trace import Fit, Outcome, Record
-from isotherm.data import foreign
-from isotherm.data.base import Array, Data, Expected
+from isotherm.data import checks, foreign
+from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
-from isotherm.data.placing import changed, hold_out, place
 from isotherm.data.split import SPLIT_SEED, as_generator
 from isotherm.data.stored import StoredCounts
 from isotherm.errors import IsothermError, IsothermWarning
-from isotherm.estimators import checks
 from isotherm.estimators.annealed import Annealed
 from isotherm.estimators.warming import loaded
-from isotherm.kernels.dense import one_blas_thread
+from isotherm.kernels.cpu.dense import one_blas_thread
 from isotherm.models.base import DEAD, CountModel, distinct_components
+from isotherm.placement.base import Data, Expected
+from isotherm.placement.place import changed, hold_out, place
 
 log = logging.getLogger("isotherm")
 
@@ -127,7 +128,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         """
         check_is_fitted(self)
         total, tokens = self._heldout(X, X_heldout, smoothing)
-        return evaluate.perplexity(total, tokens)
+        return scores.perplexity(total, tokens)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Log-likelihood per token by document completion; higher is better."""
@@ -150,8 +151,8 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
             CountVectorizer: its `get_feature_names_out()`.
         """
         check_is_fitted(self)
-        checks.integer("n_words", n_words, 1)
-        checks.one_of("by", by, ("probability", "lift"))
+        _checks.integer("n_words", n_words, 1)
+        _checks.one_of("by", by, ("probability", "lift"))
         table = self.components_
         if by == "lift":
             # An average probability in the denominator keeps one-off columns down.
@@ -248,14 +249,14 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         return annealer.run(model, plan.data, rng, heldout=plan.heldout)
 
     def _check_n_components(self) -> None:
-        checks.integer("n_components", self.n_components, 1)
+        _checks.integer("n_components", self.n_components, 1)
 
     def _check_parameters(self) -> None:
         self._check_n_components()
-        checks.number("validation_fraction", self.validation_fraction, 0.0, 0.9)
-        checks.integer("patience", self.patience, 1)
+        _checks.number("validation_fraction", self.validation_fraction, 0.0, 0.9)
+        _checks.integer("patience", self.patience, 1)
         self._check_engine()
-        checks.provides("start", self.start, "state", "Spectral() or Noisy()")
+        _checks.provides("start", self.start, "state", "Spectral() or Noisy()")
 
     def _counts(self, X: Any, *, reset: bool) -> Counts:
         """Validated counts; a fit remembers the columns, everything after is held to them."""
@@ -384,16 +385,16 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         self.background_ = smoothed_unigram(plan.full.summary)
 
     def _heldout(self, X: Any, X_heldout: Any, smoothing: float) -> tuple[float, float]:
-        checks.number("smoothing", smoothing, 0.0, 1.0)
+        _checks.number("smoothing", smoothing, 0.0, 1.0)
         given: Any = self._counts(X, reset=False)
         if isinstance(given, StoredCounts):
             parts = [self._heldout(rows, None, smoothing) for rows in given.pieces()]
             return sum(total for total, _ in parts), sum(tokens for _, tokens in parts)
         if X_heldout is None:
-            given, held = evaluate.completion_halves(given)
+            given, held = scores.completion_halves(given)
         else:
             held = self._counts(X_heldout, reset=False)
-        return evaluate.heldout_log_likelihood(
+        return scores.heldout_log_likelihood(
             self.model_,
             self.params_,
             self.temperature_,
@@ -425,10 +426,10 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
 def _row_weights(model: CountModel, params: Any, data: Any, rows: Any) -> Array:
     """Weights of the components in every row, (I, K) float64, made where the rows are."""
     made, _, _ = data.sweep(_mix, rows, model, params)
-    weights: Array = nested.on_host(data.gather(made)).weights
+    weights: Array = _nested.on_host(data.gather(made)).weights
     return weights
 
 
 def _mix(k: Any, block: Any, rows: Any, model: CountModel, params: Any) -> Expected:
-    weights = np.asarray(nested.on_host(model.mixture(params, rows)).weights, np.float64)
+    weights = np.asarray(_nested.on_host(model.mixture(params, rows)).weights, np.float64)
     return Expected(_Weights(weights), (), 0.0)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from isotherm import _checks
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.schedule import Exponential, Schedule, Splitting
 from isotherm.anneal.start import Spectral, Start
@@ -17,7 +18,7 @@ from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
 from isotherm.errors import IsothermError
-from isotherm.estimators import checks, leave_one_out
+from isotherm.estimators import leave_one_out
 from isotherm.estimators.base import Plan
 from isotherm.estimators.growing import AUTO, GrowingEstimator
 from isotherm.models.base import CountModel
@@ -167,14 +168,14 @@ class OneSidedClustering(GrowingEstimator):
         return labels
 
     def _check_parameters(self) -> None:
-        checks.flag("leave_one_out", self.leave_one_out)
+        _checks.flag("leave_one_out", self.leave_one_out)
         if self.leave_one_out:
             leave_one_out.check_settings(self.n_components, self.schedule, self.batches)
         super()._check_parameters()
-        checks.one_of("temper_prior", self.temper_prior, (True, False, "auto"))
-        checks.flag("equal_rows", self.equal_rows)
+        _checks.one_of("temper_prior", self.temper_prior, (True, False, "auto"))
+        _checks.flag("equal_rows", self.equal_rows)
         if self.pseudo_count is not None:
-            checks.number("pseudo_count", self.pseudo_count, 0.0)
+            _checks.number("pseudo_count", self.pseudo_count, 0.0)
             if self.leave_one_out and not self.pseudo_count:
                 raise IsothermError(
                     f"leave_one_out=True with pseudo_count={self.pseudo_count!r}; without "

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
+from isotherm import _checks
 from isotherm.anneal.callbacks import Callback, Log
 from isotherm.anneal.critical import first_critical
 from isotherm.anneal.crossval import Curve, Fold, cross_validate
@@ -24,16 +25,15 @@ from isotherm.anneal.stepwise import Stepwise
 from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
-from isotherm.data.placing import changed
 from isotherm.data.split import SPLIT_SEED, hold_out_rows
 from isotherm.data.stored import StoredCounts
 from isotherm.errors import IsothermError, IsothermWarning
-from isotherm.estimators import checks
 from isotherm.estimators.base import Plan
 from isotherm.estimators.growing import GrowingEstimator
 from isotherm.models.base import CountModel
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
+from isotherm.placement.place import changed
 
 log = logging.getLogger("isotherm")
 
@@ -173,8 +173,8 @@ class DocumentMixture(GrowingEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        checks.one_of("weights", self.weights, ("document", "shared", "uniform"))
-        checks.flag("stepwise", self.stepwise)
+        _checks.one_of("weights", self.weights, ("document", "shared", "uniform"))
+        _checks.flag("stepwise", self.stepwise)
         if self._grows and self.cv is not None:
             raise IsothermError(
                 f"cv={self.cv!r} with n_components='auto'; folds grow different numbers of topics: "
@@ -191,20 +191,20 @@ class DocumentMixture(GrowingEstimator):
                 "weights='document'"
             )
         if self.pseudo_count is not None:
-            checks.number("pseudo_count", self.pseudo_count, 0.0)
+            _checks.number("pseudo_count", self.pseudo_count, 0.0)
         if self.weights == "document" and self.schedule is not None and lowest(self.schedule) < 1:
             raise IsothermError(
                 f"schedule={self.schedule!r} goes below T = 1, where weights per document are hard "
                 "already; end at 1 or above"
             )
-        checks.number("train_weight", self.train_weight, 0.0)
-        checks.number("test_weight", self.test_weight, 0.0)
-        checks.flag("per_token", self.per_token)
+        _checks.number("train_weight", self.train_weight, 0.0)
+        _checks.number("test_weight", self.test_weight, 0.0)
+        _checks.flag("per_token", self.per_token)
         if self.train_weight == self.test_weight == 0:
             raise IsothermError(
                 "train_weight and test_weight are both 0; the total perplexity needs one of them"
             )
-        checks.one_of("density", self.density, ("prior", "fold-in", "best"))
+        _checks.one_of("density", self.density, ("prior", "fold-in", "best"))
 
     def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
         super()._set_fitted(plan, fit, cooled)

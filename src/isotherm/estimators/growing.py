@@ -10,23 +10,25 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from isotherm import _checks
 from isotherm.anneal.callbacks import GenerationRule, time_is_up
 from isotherm.anneal.engine import Annealer
-from isotherm.anneal.grow import Growth
+from isotherm.anneal.growth.grow import Growth
+from isotherm.anneal.growth.linkage import tree_by_columns
+from isotherm.anneal.growth.prune import fewest, without_copies
 from isotherm.anneal.heldout import Heldout
-from isotherm.anneal.linkage import tree_by_columns
-from isotherm.anneal.prune import fewest, without_copies
 from isotherm.anneal.schedule import Fixed, Schedule, Tempered
 from isotherm.anneal.start import Noisy, state_of
 from isotherm.anneal.trace import Fit, Outcome, State, Step, completed
-from isotherm.data.base import Array, Data
+from isotherm.data import checks
+from isotherm.data.base import Array
 from isotherm.data.split import as_generator
 from isotherm.errors import IsothermError
-from isotherm.estimators import checks
 from isotherm.estimators.base import MANY, CountEstimator, Plan
 from isotherm.estimators.untempered import cooled_tempered, has_untempered_prior
-from isotherm.kernels.dense import one_blas_thread
+from isotherm.kernels.cpu.dense import one_blas_thread
 from isotherm.models.base import CountModel
+from isotherm.placement.base import Data
 from isotherm.tree import Tree
 
 AUTO = "auto"
@@ -74,7 +76,7 @@ class GrowingEstimator(CountEstimator):
                 f"the model was fitted with n_components={self.n_components}; only one that grew, "
                 "with n_components='auto', can be cut"
             )
-        checks.integer("n_components", n_components, 1)
+        _checks.integer("n_components", n_components, 1)
         if n_components > self.path_[-1].n_components:
             raise IsothermError(
                 f"n_components={n_components}; the fit came to at most "
@@ -189,9 +191,9 @@ class GrowingEstimator(CountEstimator):
         return fewest(annealer, best, plan.data, plan.heldout) if self._grows else best
 
     def _check_n_components(self) -> None:
-        checks.integer("max_components", self.max_components, 1)
+        _checks.integer("max_components", self.max_components, 1)
         if not self._grows:
-            checks.integer("n_components", self.n_components, 1)
+            _checks.integer("n_components", self.n_components, 1)
             return
         if self.n_components != AUTO:
             raise IsothermError(

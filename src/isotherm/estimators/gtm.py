@@ -12,21 +12,18 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from isotherm import nested
+from isotherm import _checks, _nested
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.critical import first_critical
 from isotherm.anneal.schedule import Exponential, Fixed, Schedule, lowest
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit, Outcome, Record
-from isotherm.data import foreign
+from isotherm.data import checks, foreign
 from isotherm.data.base import Array
-from isotherm.data.local import Local
 from isotherm.data.split import as_generator
 from isotherm.data.vectors import vector_blocks
 from isotherm.errors import IsothermError, IsothermWarning
-from isotherm.estimators import checks
 from isotherm.estimators.annealed import Annealed
-from isotherm.estimators.map_starts import MARGIN, SHEET, STARTS, kind_of, source_of, started
 from isotherm.estimators.mapping import (
     best_of,
     check_units,
@@ -39,10 +36,12 @@ from isotherm.estimators.mapping import (
     posterior,
 )
 from isotherm.estimators.places import modes, place, sheet
+from isotherm.estimators.starts.map import MARGIN, SHEET, STARTS, kind_of, source_of, started
 from isotherm.estimators.vectors import read
-from isotherm.kernels.dense import one_blas_thread
+from isotherm.kernels.cpu.dense import one_blas_thread
 from isotherm.models.grid import basis_at, basis_slopes
 from isotherm.models.gtm import Gtm, GtmParams
+from isotherm.placement.local import Local
 
 # Prior precision of the weights where the variance of the data is one.
 ALPHA = 0.002
@@ -196,7 +195,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         values, (points, centres) = self._vectors(X, reset=False), sheet(self.model_, self.params_)
         data = self._placed(values, None, len(points))
         rows, _, _ = data.sweep(place, data.no_rows, self.params_, points, centres)
-        placed = nested.on_host(data.gather(rows))
+        placed = _nested.on_host(data.gather(rows))
         if self.projection == "mean":
             return np.asarray(placed.mean)
         scaled = near(self._scaled(values), np.float64)
@@ -214,7 +213,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         values = self._vectors(X, reset=False)
         data = self._placed(values, None, self.grid_.n_nodes)
         rows, _, _ = data.sweep(density, data.no_rows, self.model_, self.params_)
-        found = nested.on_host(data.gather(rows)).log_density
+        found = _nested.on_host(data.gather(rows)).log_density
         cells = (~np.isnan(values)).sum(axis=1)
         beyond = cut_off(self._scaled(values), data.kernels.dtype) / (2.0 * self.params_.noise)
         return np.asarray(found - beyond - cells * np.log(self.scale_))
@@ -233,7 +232,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
         """Rows drawn from the fitted density, (n_samples, D)."""
         check_is_fitted(self)
-        checks.integer("n_samples", n_samples, 1)
+        _checks.integer("n_samples", n_samples, 1)
         rng = as_generator(self.random_state if random_state is None else random_state)
         chosen = self.centres_[rng.integers(len(self.centres_), size=n_samples)]
         noise = rng.standard_normal(chosen.shape)
@@ -343,16 +342,16 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
     # Validation and placing ------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        checks.integer("n_components", self.n_components, 1)
-        checks.one_of("n_components", self.n_components, (1, 2, 3))
-        checks.number("basis_width", self.basis_width, 0.1)
-        checks.integer("n_init", self.n_init, 1)
-        checks.one_of("start", self.start, STARTS)
-        checks.one_of("projection", self.projection, ("mean", "mode"))
+        _checks.integer("n_components", self.n_components, 1)
+        _checks.one_of("n_components", self.n_components, (1, 2, 3))
+        _checks.number("basis_width", self.basis_width, 0.1)
+        _checks.integer("n_init", self.n_init, 1)
+        _checks.one_of("start", self.start, STARTS)
+        _checks.one_of("projection", self.projection, ("mean", "mode"))
         if self.alpha is not None:
-            checks.number("alpha", self.alpha, 0.0)
+            _checks.number("alpha", self.alpha, 0.0)
         if self.noise is not None:
-            checks.number("noise", self.noise, np.finfo(np.float64).tiny)
+            _checks.number("noise", self.noise, np.finfo(np.float64).tiny)
         self._check_engine()
         if self.schedule is not None and lowest(self.schedule) < 1:
             raise IsothermError(

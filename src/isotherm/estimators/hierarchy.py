@@ -11,22 +11,23 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from isotherm import _checks
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.schedule import Adaptive, Fixed, Grid, Schedule
 from isotherm.anneal.start import Noisy, Start, state_of
 from isotherm.anneal.trace import Fit, Outcome
+from isotherm.data import checks
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
-from isotherm.data.placing import changed, hold_out
 from isotherm.data.split import SPLIT_SEED, as_generator
 from isotherm.errors import IsothermError
-from isotherm.estimators import checks
 from isotherm.estimators.base import CountEstimator, Plan
 from isotherm.estimators.columns import column_number
-from isotherm.estimators.hierarchy_starts import Clusters, grown, in_two, put_on
+from isotherm.estimators.starts.hierarchy import Clusters, grown, in_two, put_on
 from isotherm.models.hierarchy import WEIGHTS, Hierarchy
+from isotherm.placement.place import changed, hold_out
 from isotherm.tree import as_tree
 
 # Temperatures that are tried, as shares of the one at which the clusters were found.
@@ -186,8 +187,8 @@ class HierarchicalClustering(CountEstimator):
             Names of the columns, as in `top_words`.
         """
         check_is_fitted(self)
-        checks.integer("n_words", n_words, 1)
-        checks.one_of("by", by, ("probability", "lift"))
+        _checks.integer("n_words", n_words, 1)
+        _checks.one_of("by", by, ("probability", "lift"))
         table = self.node_components_
         if by == "lift":
             table = table / (self.unigram_ + 1.0 / len(self.unigram_))
@@ -262,14 +263,14 @@ class HierarchicalClustering(CountEstimator):
 
     def _check_parameters(self) -> None:
         if not self._grows:
-            checks.integer("n_components", self.n_components, 1)
-        checks.integer("max_components", self.max_components, 1)
-        checks.number("validation_fraction", self.validation_fraction, 0.0, 0.9)
-        checks.integer("patience", self.patience, 1)
+            _checks.integer("n_components", self.n_components, 1)
+        _checks.integer("max_components", self.max_components, 1)
+        _checks.number("validation_fraction", self.validation_fraction, 0.0, 0.9)
+        _checks.integer("patience", self.patience, 1)
         self._check_engine()
-        checks.one_of("weights", self.weights, WEIGHTS)
-        checks.number("weights_fraction", self.weights_fraction, 0.0, 0.9)
-        checks.one_of("temper_prior", self.temper_prior, (True, False, "auto"))
+        _checks.one_of("weights", self.weights, WEIGHTS)
+        _checks.number("weights_fraction", self.weights_fraction, 0.0, 0.9)
+        _checks.one_of("temper_prior", self.temper_prior, (True, False, "auto"))
         Hierarchy((-1,), (0,), aspect_temperature=self.aspect_temperature)
         if self.tree is None:
             return

@@ -9,23 +9,23 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from isotherm._graph_parts import label_codes, labelled
+from isotherm import _checks
 from isotherm.anneal.schedule import Fixed, lowest
 from isotherm.anneal.start import Start
 from isotherm.anneal.trace import Outcome
 from isotherm.data.base import Array, blocks_of
 from isotherm.data.counts import Counts
 from isotherm.data.linked import LinkedBlock, Links
-from isotherm.data.local import Local
 from isotherm.data.split import as_generator
 from isotherm.errors import IsothermError, IsothermWarning, warn
-from isotherm.estimators import checks
 from isotherm.estimators.aspect import AspectModel
 from isotherm.estimators.base import CountEstimator, Plan
 from isotherm.estimators.document import without_columns
-from isotherm.estimators.linked_start import NearTopics
-from isotherm.graph import Neighbors, as_graph
-from isotherm.kernels.dense import one_blas_thread
+from isotherm.estimators.starts.linked import NearTopics
+from isotherm.graph.labels import label_codes, labelled
+from isotherm.graph.neighbors import Neighbors, as_graph
+from isotherm.kernels.cpu.dense import one_blas_thread
+from isotherm.placement.local import Local
 
 
 class LinkedEstimator(CountEstimator):
@@ -146,9 +146,9 @@ class LinkedEstimator(CountEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        checks.integer("n_neighbors", self.n_neighbors, 1)
+        _checks.integer("n_neighbors", self.n_neighbors, 1)
         if self.max_label_edges is not None:
-            checks.integer("max_label_edges", self.max_label_edges, 1)
+            _checks.integer("max_label_edges", self.max_label_edges, 1)
         if self.schedule is not None and lowest(self.schedule) <= 0:
             raise IsothermError(
                 f"schedule={self.schedule!r} goes down to T = 0, the hard limit, which only "

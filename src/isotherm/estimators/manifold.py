@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from isotherm import _checks
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.start import Start
 from isotherm.anneal.trace import Fit
 from isotherm.errors import IsothermError, warn
-from isotherm.estimators import checks
 from isotherm.estimators.base import Plan
 from isotherm.estimators.linked import LinkedEstimator
-from isotherm.graph import n_graph_components
+from isotherm.graph.neighbors import n_graph_components
 from isotherm.models import dtm, lap_plsi, ltm
 
 
@@ -40,7 +40,7 @@ class LapPLSI(LinkedEstimator):
         Temperatures; `Fixed(1.0)` by default, plain EM.
     start : Start, optional
         By default topics of an annealed `AspectModel`, and rows that are 0.2 of the way from equal
-        weights to its own. `isotherm.estimators.linked_start.RandomRows()` is that of the papers.
+        weights to its own. `isotherm.estimators.starts.linked.RandomRows()` is that of the papers.
     tol : float
         The fit has settled when a sweep lowers the energy by no more than this per token.
     max_iter : int
@@ -114,8 +114,8 @@ class LapPLSI(LinkedEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        checks.number("regularization", self.regularization, 0.0)
-        checks.one_of("method", self.method, ("gauss-seidel", "jacobi", "cai"))
+        _checks.number("regularization", self.regularization, 0.0)
+        _checks.one_of("method", self.method, ("gauss-seidel", "jacobi", "cai"))
 
     def _model(self, n_rows: int, total: float) -> lap_plsi.LapPLSI:
         return lap_plsi.LapPLSI(int(self.n_components), float(self.regularization), self.method)
@@ -185,8 +185,8 @@ class LTM(LinkedEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        checks.number("regularization", self.regularization, 0.0)
-        checks.one_of("method", self.method, ("linear", "exact"))
+        _checks.number("regularization", self.regularization, 0.0)
+        _checks.one_of("method", self.method, ("linear", "exact"))
 
     def _model(self, n_rows: int, total: float) -> ltm.LTM:
         return ltm.LTM(int(self.n_components), float(self.regularization), self.method)
@@ -271,11 +271,11 @@ class DTM(LinkedEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        checks.one_of("step", self.step, ("mm", "paper"))
-        checks.number("gamma", self.gamma, 0.0, 1.0)
+        _checks.one_of("step", self.step, ("mm", "paper"))
+        _checks.number("gamma", self.gamma, 0.0, 1.0)
         if not self.gamma:
             raise IsothermError(f"gamma={self.gamma!r}; it must be above 0 and at most 1")
-        checks.number("kappa", self.kappa, 0.0)
+        _checks.number("kappa", self.kappa, 0.0)
 
     def _model(self, n_rows: int, total: float) -> dtm.DTM:
         if self.n_components == 1:

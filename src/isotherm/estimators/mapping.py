@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from isotherm import _checks
 from isotherm.anneal.trace import Fit, Outcome, Record
-from isotherm.data.base import Array, Data, Expected
+from isotherm.data.base import Array
 from isotherm.data.vectors import VectorBlock, vector_blocks
 from isotherm.errors import IsothermError
-from isotherm.estimators import checks
 from isotherm.kernels.base import Kernels
 from isotherm.models.grid import LatentGrid
 from isotherm.models.gtm import LEAST_NOISE, Gtm, GtmParams
+from isotherm.placement.base import Data, Expected
 
 # Variances of X below this leave no room for those of the noise, which may be much smaller.
 LEAST_VARIANCE = 1e-290
@@ -98,7 +99,7 @@ def _axes(name: str, given: Any, default: int, n_axes: int) -> tuple[int, ...]:
             "for each axis"
         )
     for size in sizes:
-        checks.integer(name, size, 1)
+        _checks.integer(name, size, 1)
     return tuple(int(size) for size in sizes)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from isotherm import _checks
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.schedule import Fixed, Schedule, lowest
@@ -14,14 +15,13 @@ from isotherm.anneal.start import Start
 from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
 from isotherm.errors import IsothermError
-from isotherm.estimators import checks
 from isotherm.estimators.base import Plan
 from isotherm.estimators.projection import AUTO, ProjectionEstimator, check_number_of_clusters
-from isotherm.estimators.projection_starts import ClustersAndTopics, OwnClusters, StructuredFit
-from isotherm.evaluate.rows import lda_document_bounds, mixture_densities
+from isotherm.estimators.row_densities import lda_document_bounds, mixture_densities
+from isotherm.estimators.starts.projection import ClustersAndTopics, OwnClusters, StructuredFit
 from isotherm.models.pcp import FactorizedPcp, Pcp
+from isotherm.placement.local import Local
 
 DOCUMENTS = "documents"
 # Topics that are given must sum to one within this.
@@ -147,9 +147,9 @@ class PCP(ProjectionEstimator):
 
     def _check_parameters(self) -> None:
         if isinstance(self.n_clusters, str):
-            checks.one_of("n_clusters", self.n_clusters, (DOCUMENTS,))
+            _checks.one_of("n_clusters", self.n_clusters, (DOCUMENTS,))
         super()._check_parameters()
-        checks.one_of("inference", self.inference, ("structured", "factorized"))
+        _checks.one_of("inference", self.inference, ("structured", "factorized"))
         if self.n_clusters == DOCUMENTS and self.inference == "structured":
             raise IsothermError(
                 'n_clusters="documents" with inference="structured" needs a table of rows by '
@@ -161,7 +161,7 @@ class PCP(ProjectionEstimator):
                 "T = 1, or take TTMM for hard clusters"
             )
         _positive("alpha", self.alpha)
-        checks.flag("learn_hyper", self.learn_hyper)
+        _checks.flag("learn_hyper", self.learn_hyper)
         self._check_concentration()
         if self.topics is not None:
             _check_topics(self.topics, self.n_components)
@@ -245,7 +245,7 @@ class PCP(ProjectionEstimator):
 
 
 def _positive(name: str, value: Any) -> None:
-    checks.number(name, value, 0.0)
+    _checks.number(name, value, 0.0)
     if not value > 0:
         raise IsothermError(f"{name}={value!r}; it must be a number above 0")
 

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from isotherm.data.base import Array, Expected
+from isotherm.data.base import Array
 from isotherm.data.vectors import VectorBlock
 from isotherm.kernels.base import Kernels
 from isotherm.models.grid import LatentGrid, basis_at, basis_slopes, finer, margin
 from isotherm.models.gtm import Gtm, GtmParams
+from isotherm.placement.base import Expected
 
 # Most standard deviations of the noise between neighbors of the lattice: a sum of Gaussians so
 # far apart has no ripples to speak of (one part in a hundred of their distance)...

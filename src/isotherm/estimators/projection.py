@@ -9,25 +9,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from isotherm import _checks
 from isotherm._markup import Description, Part
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.heldout import SMOOTHING
 from isotherm.anneal.schedule import Exponential, Schedule, lowest
 from isotherm.anneal.trace import Fit, Outcome
-from isotherm.data.base import Array, Block, Expected
+from isotherm.data.base import Array, Block
 from isotherm.data.counts import Counts
-from isotherm.data.placing import changed
 from isotherm.data.stored import StoredCounts
 from isotherm.errors import IsothermError, warn
-from isotherm.estimators import checks
 from isotherm.estimators.base import CountEstimator, Plan
 from isotherm.estimators.document import without_columns
 from isotherm.estimators.projection_runs import better, joined, reached
-from isotherm.estimators.projection_starts import HANDOVER
-from isotherm.evaluate.rows import mixture_densities, row_perplexity
+from isotherm.estimators.row_densities import mixture_densities, row_perplexity
+from isotherm.estimators.starts.projection import HANDOVER
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import DEAD, CountModel, leaders
+from isotherm.placement.base import Expected
+from isotherm.placement.place import changed
 
 # A table of rows by clusters is kept: more clusters than this are refused.
 MOST_CLUSTERS = 5000
@@ -101,9 +102,9 @@ class ProjectionEstimator(CountEstimator):
             For "completion": share of the training corpus's unigram distribution.
         """
         check_is_fitted(self)
-        checks.one_of("definition", definition, (AUTO, *self.definitions))
+        _checks.one_of("definition", definition, (AUTO, *self.definitions))
         if definition == "completion" or X_heldout is not None:
-            checks.one_of("definition (with X_heldout)", definition, (AUTO, "completion"))
+            _checks.one_of("definition (with X_heldout)", definition, (AUTO, "completion"))
             return super().perplexity(X, X_heldout, smoothing=smoothing)
         counts: Any = self._counts(X, reset=False)
         if isinstance(counts, StoredCounts):
@@ -173,11 +174,11 @@ class ProjectionEstimator(CountEstimator):
 
     def _check_parameters(self) -> None:
         if not isinstance(self.n_clusters, str):
-            checks.integer("n_clusters", self.n_clusters, 1)
+            _checks.integer("n_clusters", self.n_clusters, 1)
             check_number_of_clusters(self.n_clusters)
         super()._check_parameters()
-        checks.number("smooth", self.smooth, 0.0)
-        checks.integer("n_init", self.n_init, 1)
+        _checks.number("smooth", self.smooth, 0.0)
+        _checks.integer("n_init", self.n_init, 1)
 
     def _schedule(self) -> Schedule:
         return Exponential(rate=0.8, margin=HANDOVER)

@@ -12,7 +12,7 @@ from isotherm.anneal.engine import Annealer
 from isotherm.anneal.schedule import Fixed
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit, Outcome
-from isotherm.data.base import Data
+from isotherm.placement.base import Data
 
 log = logging.getLogger("isotherm")
 

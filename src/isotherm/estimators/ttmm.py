@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from isotherm import _checks
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.start import Start
-from isotherm.estimators import checks
 from isotherm.estimators.projection import ProjectionEstimator
-from isotherm.estimators.projection_starts import ClustersAndTopics
+from isotherm.estimators.starts.projection import ClustersAndTopics
 from isotherm.models.ttmm import Ttmm
 
 
@@ -121,7 +121,7 @@ class TTMM(ProjectionEstimator):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        checks.integer("n_clusters", self.n_clusters, 1)
+        _checks.integer("n_clusters", self.n_clusters, 1)
         super()._check_parameters()
 
     def _model(self, n_rows: int, total: float) -> Ttmm:

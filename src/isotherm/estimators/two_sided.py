@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BiclusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from isotherm import _checks
 from isotherm._markup import Description, Part
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.engine import Annealer
@@ -20,9 +21,8 @@ from isotherm.data import frames
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
-from isotherm.estimators import checks
 from isotherm.estimators.base import CountEstimator, Plan
-from isotherm.estimators.two_sided_starts import Heating, OneSidedFits
+from isotherm.estimators.starts.two_sided import Heating, OneSidedFits
 from isotherm.models.base import CountModel
 from isotherm.models.two_sided import TwoSided, mutual_information
 
@@ -168,7 +168,7 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
             c L + d for the pair of clusters (c, d).
         """
         check_is_fitted(self)
-        checks.integer("i", i, 0)
+        _checks.integer("i", i, 0)
         if i >= self.association_.size:
             raise IsothermError(
                 f"i={i}; there are {self.association_.size} biclusters, 0 to "
@@ -211,7 +211,7 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
     def _summary(self, n_words: int, names: Any = None) -> tuple[str, Part, Part]:
         """A line on the run, and a table of the clusters of each side."""
         check_is_fitted(self)
-        checks.integer("n_words", n_words, 1)
+        _checks.integer("n_words", n_words, 1)
         K, L = self.association_.shape
         head = (
             f"{type(self).__name__}: {K} clusters of rows, {L} of columns at "
@@ -225,14 +225,14 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        checks.flag("temper_prior", self.temper_prior)
+        _checks.flag("temper_prior", self.temper_prior)
         if getattr(self.schedule, "start", 0.0) is None:
             raise IsothermError(
                 f"schedule={self.schedule!r} cools from the first critical temperature, which this "
                 "model has not: give it a start, or leave the schedule out to heat from T = 1"
             )
         if self.n_column_components is not None:
-            checks.integer("n_column_components", self.n_column_components, 1)
+            _checks.integer("n_column_components", self.n_column_components, 1)
 
     def _counts(self, X: Any, *, reset: bool) -> Counts:
         counts = super()._counts(X, reset=reset)
@@ -278,7 +278,7 @@ def _members(
     weights: Array, labels: Array, totals: Array, names: Sequence[Any] | Array, n: int
 ) -> list[list[str]]:
     """Names of the n heaviest members of each cluster."""
-    checks.integer("n", n, 1)
+    _checks.integer("n", n, 1)
     found = []
     for c in range(weights.shape[1]):
         own = np.flatnonzero(labels == c)

@@ -19,10 +19,10 @@ from isotherm.anneal.engine import Annealer
 from isotherm.anneal.heldout import Heldout
 from isotherm.anneal.schedule import Fixed, Schedule
 from isotherm.anneal.trace import COOLING, HEATING, Fit, Outcome
-from isotherm.data.base import Data
-from isotherm.estimators.two_sided_starts import Heating
+from isotherm.estimators.starts.two_sided import Heating
 from isotherm.models.base import CountModel
 from isotherm.models.cluster import Cluster
+from isotherm.placement.base import Data
 
 # Heating by steps as large as those of the default cooling, where the schedule has no rate.
 RATE = 0.93

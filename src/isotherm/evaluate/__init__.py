@@ -1,8 +1,8 @@
 """How good a fit is: each measure defined once.
 
-Held-out tokens (`tokens`) and whole rows (`rows`), top words of topics (`word_coherence`,
-`top_words`), fits against each other (`matching`) and against labels (`agreement`, `few_labels`),
-and all of it in one call (`summary`).
+Held-out tokens (`anneal.scores`) and whole rows (`estimators.row_densities`), top words of topics
+(`word_coherence`, `top_words`), fits against each other (`matching`) and against labels
+(`agreement`, `few_labels`), and all of it in one call (`summary`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from isotherm.anneal.scores import completion_halves, heldout_log_likelihood, perplexity
+    from isotherm.estimators.row_densities import (
+        lda_document_bounds,
+        mixture_densities,
+        plsi_perplexity,
+        row_perplexity,
+        unigram_perplexity,
+    )
     from isotherm.evaluate.agreement import (
         accuracy,
         ami,
@@ -28,50 +36,42 @@ if TYPE_CHECKING:
         similarities,
         stability,
     )
-    from isotherm.evaluate.rows import (
-        lda_document_bounds,
-        mixture_densities,
-        plsi_perplexity,
-        row_perplexity,
-        unigram_perplexity,
-    )
     from isotherm.evaluate.summary import EvaluationReport, evaluate_topics
-    from isotherm.evaluate.tokens import completion_halves, heldout_log_likelihood, perplexity
     from isotherm.evaluate.top_words import diversity, exclusivity, top_columns
     from isotherm.evaluate.word_coherence import Coherence, coherence
 
-# Loaded on first use: estimators need the perplexities, and the rest needs estimators.
+# Loaded on first use: most measures need no estimators.
 _HOME = {
-    "Coherence": "word_coherence",
-    "Draw": "few_labels",
-    "EvaluationReport": "summary",
-    "Matching": "matching",
-    "Stability": "matching",
-    "accuracies": "few_labels",
-    "accuracy": "agreement",
-    "ami": "agreement",
-    "ari": "agreement",
-    "coherence": "word_coherence",
-    "completeness": "agreement",
-    "completion_halves": "tokens",
-    "diversity": "top_words",
-    "draw": "few_labels",
-    "evaluate_topics": "summary",
-    "exclusivity": "top_words",
-    "heldout_log_likelihood": "tokens",
-    "homogeneity": "agreement",
-    "lda_document_bounds": "rows",
-    "match_topics": "matching",
-    "mixture_densities": "rows",
-    "nmi": "agreement",
-    "perplexity": "tokens",
-    "plsi_perplexity": "rows",
-    "purity": "agreement",
-    "row_perplexity": "rows",
-    "similarities": "matching",
-    "stability": "matching",
-    "top_columns": "top_words",
-    "unigram_perplexity": "rows",
+    "Coherence": "isotherm.evaluate.word_coherence",
+    "Draw": "isotherm.evaluate.few_labels",
+    "EvaluationReport": "isotherm.evaluate.summary",
+    "Matching": "isotherm.evaluate.matching",
+    "Stability": "isotherm.evaluate.matching",
+    "accuracies": "isotherm.evaluate.few_labels",
+    "accuracy": "isotherm.evaluate.agreement",
+    "ami": "isotherm.evaluate.agreement",
+    "ari": "isotherm.evaluate.agreement",
+    "coherence": "isotherm.evaluate.word_coherence",
+    "completeness": "isotherm.evaluate.agreement",
+    "completion_halves": "isotherm.anneal.scores",
+    "diversity": "isotherm.evaluate.top_words",
+    "draw": "isotherm.evaluate.few_labels",
+    "evaluate_topics": "isotherm.evaluate.summary",
+    "exclusivity": "isotherm.evaluate.top_words",
+    "heldout_log_likelihood": "isotherm.anneal.scores",
+    "homogeneity": "isotherm.evaluate.agreement",
+    "lda_document_bounds": "isotherm.estimators.row_densities",
+    "match_topics": "isotherm.evaluate.matching",
+    "mixture_densities": "isotherm.estimators.row_densities",
+    "nmi": "isotherm.evaluate.agreement",
+    "perplexity": "isotherm.anneal.scores",
+    "plsi_perplexity": "isotherm.estimators.row_densities",
+    "purity": "isotherm.evaluate.agreement",
+    "row_perplexity": "isotherm.estimators.row_densities",
+    "similarities": "isotherm.evaluate.matching",
+    "stability": "isotherm.evaluate.matching",
+    "top_columns": "isotherm.evaluate.top_words",
+    "unigram_perplexity": "isotherm.estimators.row_densities",
 }
 
 __all__ = [
@@ -111,7 +111,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'isotherm.evaluate' has no attribute {name!r}")
-    value = getattr(import_module(f"isotherm.evaluate.{_HOME[name]}"), name)
+    value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from isotherm import _checks
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
-from isotherm.estimators import checks
 from isotherm.evaluate.top_words import topic_table
 
 SIMILARITIES = ("cosine", "hellinger")
@@ -59,7 +59,7 @@ def similarities(first: Any, second: Any, similarity: str = "cosine") -> Array:
         P(y|k); rows are normalised.
     similarity : {"cosine", "hellinger"}
     """
-    checks.one_of("similarity", similarity, SIMILARITIES)
+    _checks.one_of("similarity", similarity, SIMILARITIES)
     one, two = topic_table(first, "topics"), topic_table(second, "topics")
     if one.shape[1] != two.shape[1]:
         raise IsothermError(

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from isotherm import _checks
 from isotherm._markup import Part, page
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
 from isotherm.errors import IsothermError
-from isotherm.estimators import checks
 from isotherm.estimators.base import CountEstimator
 from isotherm.evaluate.agreement import (
     accuracy,
@@ -180,9 +180,9 @@ def evaluate_topics(
     tokenizer : callable, optional
         From a text of the reference to its words.
     """
-    checks.integer("n_words", n_words, 2)
+    _checks.integer("n_words", n_words, 2)
     for measure in measures:
-        checks.one_of("measures", measure, MEASURES)
+        _checks.one_of("measures", measure, MEASURES)
     table = topic_table(model, "topics")
     counts = as_counts(X)
     if counts.n_columns != table.shape[1]:

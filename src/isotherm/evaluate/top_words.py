@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from isotherm import _checks
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
-from isotherm.estimators import checks
 
 
 def topic_table(topics: Any, name: str = "components") -> Array:
@@ -44,7 +44,7 @@ def top_columns(components: Any, n_words: int = 10) -> list[Array]:
     Columns of probability 0 are left out: a topic may have fewer.
     """
     table = topic_table(components)
-    checks.integer("n_words", n_words, 1)
+    _checks.integer("n_words", n_words, 1)
     if n_words > table.shape[1]:
         raise IsothermError(
             f"n_words={n_words}, but topics have {table.shape[1]} columns; ask for fewer"
@@ -65,7 +65,7 @@ def word_lists(topics: Any, n_words: int) -> list[list[str]] | None:
         return None
     if not any(isinstance(row, str) or _holds_words(row) for row in given):
         return None
-    checks.integer("n_words", n_words, 1)
+    _checks.integer("n_words", n_words, 1)
     for k, row in enumerate(given):
         if (
             isinstance(row, str)
@@ -113,7 +113,7 @@ def exclusivity(components: Any, n_words: int = 10, *, weight: float = 0.7) -> A
     weight : float
         From 0 (frequency alone) to 1 (exclusivity alone).
     """
-    checks.number("weight", weight, 0.0, 1.0)
+    _checks.number("weight", weight, 0.0, 1.0)
     table = topic_table(components)
     top = top_columns(table, n_words)
     table = table / table.sum(axis=1, keepdims=True)

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from isotherm import _checks
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
 from isotherm.errors import IsothermError
-from isotherm.estimators import checks
 from isotherm.evaluate.occurrence import documents_of_counts, found_in_texts
 from isotherm.evaluate.top_words import top_columns, topic_table, word_lists
 
@@ -92,10 +92,10 @@ def coherence(
         From a str of the reference to its words, which must be those of the topics (stems, say);
         by default runs of two or more letters and digits, in lower case.
     """
-    checks.one_of("measure", measure, MEASURES)
-    checks.integer("n_words", n_words, 2)
+    _checks.one_of("measure", measure, MEASURES)
+    _checks.integer("n_words", n_words, 2)
     added = SMOOTHING[measure] if smoothing is None else smoothing
-    checks.number("smoothing", added, 0.0)
+    _checks.number("smoothing", added, 0.0)
     counts = counted(reference)
     width = _width(window, measure, counts is not None)
     lists = _lists(topics, counts, n_words, words)
@@ -170,9 +170,9 @@ def counted(reference: Any) -> Counts | None:
 
 def _width(window: int | str, measure: str, counted: bool) -> int | None:
     if isinstance(window, str):
-        checks.one_of("window", window, (AUTO, DOCUMENT))
+        _checks.one_of("window", window, (AUTO, DOCUMENT))
         return None if counted or window == DOCUMENT else WINDOWS[measure]
-    checks.integer("window", window, 2)
+    _checks.integer("window", window, 2)
     if counted or measure == "u_mass":
         why = "counts do not know where in a document a word is" if counted else "U_mass has none"
         raise IsothermError(

@@ -11,7 +11,7 @@ import numpy as np
 
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
-from isotherm.files import replacing
+from isotherm.format.atomic import replacing
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
 

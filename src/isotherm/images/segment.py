@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from isotherm import nested
+from isotherm import _checks, _nested
 from isotherm.anneal.callbacks import Callback, Log
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.multiscale import Level, Multiscale, check_levels, grid_levels, multiscale
@@ -18,16 +18,15 @@ from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit, State, completed
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
 from isotherm.data.split import as_generator
 from isotherm.errors import IsothermError
-from isotherm.estimators import checks
 from isotherm.images import files
 from isotherm.images.features import WIDEST, WINDOWS, site_shape, texture_counts
 from isotherm.images.segmentation import Segmentation
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.segments import Segments
 from isotherm.models.tied import Tied, pooled
+from isotherm.placement.local import Local
 
 __all__ = ["segment"]
 
@@ -188,19 +187,19 @@ def as_grey(image: Any) -> Array:
 def _check_settings(
     n_segments: Any, step: Any, smoothing: Any, n_init: Any, callbacks: Any, n_jobs: Any
 ) -> None:
-    checks.integer("n_segments", n_segments, 2)
-    checks.integer("step", step, 1)
+    _checks.integer("n_segments", n_segments, 2)
+    _checks.integer("step", step, 1)
     narrowest = min(WINDOWS.values())
     if step > narrowest:
         raise IsothermError(
             f"step={step}; it must be at most {narrowest}, the narrowest window, or pixels between "
             "the sites would be seen by no site"
         )
-    checks.number("smoothing", smoothing, 0.0)
-    checks.integer("n_init", n_init, 1)
-    checks.callbacks(callbacks)
+    _checks.number("smoothing", smoothing, 0.0)
+    _checks.integer("n_init", n_init, 1)
+    _checks.callbacks(callbacks)
     if n_jobs is not None and n_jobs != -1:
-        checks.integer("n_jobs", n_jobs, 1)
+        _checks.integer("n_jobs", n_jobs, 1)
 
 
 def _check_size(grey: Array, sites: tuple[int, int], n_segments: int) -> None:
@@ -231,7 +230,7 @@ def _depth(sites: tuple[int, int], step: int, n_segments: int, given: int | None
         while step << depth <= WIDEST and blocks(depth) >= BLOCKS_PER_SEGMENT * n_segments:
             depth += 1
         return depth
-    checks.integer("n_levels", given, 1)
+    _checks.integer("n_levels", given, 1)
     if given > 1 and blocks(given - 1) < n_segments:
         raise IsothermError(
             f"n_levels={given} leaves {blocks(given - 1)} blocks for {n_segments} segments; ask "
@@ -253,8 +252,8 @@ def _arranged(
     found, first = np.unique(posterior.argmax(axis=1), return_index=True)
     seen = found[np.argsort(first)]
     order = np.concatenate([seen, np.setdiff1d(np.arange(posterior.shape[1]), seen)])
-    rows = tuple(nested.take(block, order) for block in fit.state.rows)
-    state = State(nested.take(fit.state.params, order), rows, fit.state.extra)
+    rows = tuple(_nested.take(block, order) for block in fit.state.rows)
+    state = State(_nested.take(fit.state.params, order), rows, fit.state.extra)
     posterior = rows[0].posterior.reshape(*sites, -1)
     labels = posterior.argmax(axis=2)
     wide = labels.repeat(step, axis=0).repeat(step, axis=1)[: grey.shape[0], : grey.shape[1]]

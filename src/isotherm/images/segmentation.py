@@ -91,7 +91,7 @@ class Segmentation:
 
     def plot(self) -> Any:
         """Figure (of matplotlib) of the image beside its overlay."""
-        from isotherm.plots import new_figure
+        from isotherm.plots._style import new_figure
 
         height, width = self.image.shape
         figure = new_figure((9.0, 0.4 + 4.5 * height / width))

@@ -16,14 +16,15 @@ import numpy as np
 from isotherm.anneal import journal
 from isotherm.anneal.journal import Blank, Page, Point
 from isotherm.anneal.trace import Fit, Outcome, State
-from isotherm.data import exported
-from isotherm.data._versions import Version, restored
-from isotherm.data.exported import held_again
-from isotherm.data.shelf import Held, Kept
 from isotherm.errors import IsothermError, IsothermWarning
-from isotherm.io import archive, codec, parts, values
+from isotherm.format import archive, codec, values
+from isotherm.io import parts
 from isotherm.io.fingerprint import Fingerprints
 from isotherm.io.registry import checked, known
+from isotherm.placement.cluster.row_versions import Version, restored
+from isotherm.placement.disk import exported
+from isotherm.placement.disk.cache import Held, Kept
+from isotherm.placement.disk.exported import held_again
 
 __all__ = ["checkpointing"]
 

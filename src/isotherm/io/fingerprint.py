@@ -12,9 +12,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from isotherm.anneal.trace import State
-from isotherm.data.base import Array, Data, Expected
-from isotherm.data.shelf import Shelved
-from isotherm.io.archive import library
+from isotherm.data.base import Array
+from isotherm.format.archive import library
+from isotherm.placement.base import Data, Expected
+from isotherm.placement.disk.cache import Shelved
 
 
 class _Sums(NamedTuple):

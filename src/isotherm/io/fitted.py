@@ -16,7 +16,7 @@ from scipy import sparse
 
 from isotherm.anneal.trace import Outcome, Record, Step
 from isotherm.errors import IsothermError
-from isotherm.graph import METHODS, Neighbors
+from isotherm.graph.neighbors import METHODS, Neighbors
 from isotherm.io import parts
 from isotherm.io.parts import Sizes
 from isotherm.io.typed import fits

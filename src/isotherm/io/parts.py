@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from isotherm.data._versions import Version
-from isotherm.data.shelf import Shelved
 from isotherm.io.typed import fits, hints_of
+from isotherm.placement.cluster.row_versions import Version
+from isotherm.placement.disk.cache import Shelved
 
 # Sizes by letter, as far as they are known: I rows, J columns, K components, and so on.
 Sizes = dict[str, int]

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-from isotherm.anneal import branches, grow, schedule, stages, start, stepwise, trace
+from isotherm.anneal import schedule, stages, start, stepwise, trace
+from isotherm.anneal.growth import branches, grow
 from isotherm.data import _file
 from isotherm.estimators import (
     aspect,
@@ -17,19 +18,18 @@ from isotherm.estimators import (
     document,
     gtm,
     hierarchy,
-    linked_start,
     manifold,
     pcp,
-    projection_starts,
     ttmm,
     two_sided,
-    two_sided_starts,
-    word_counts,
 )
 from isotherm.estimators.annealed import Annealed
-from isotherm.graph import Neighbors
+from isotherm.estimators.starts import linked as linked_start
+from isotherm.estimators.starts import projection
+from isotherm.estimators.starts import two_sided as two_sided_starts
+from isotherm.format.codec import Entry, Registry, plain
+from isotherm.graph.neighbors import Neighbors
 from isotherm.io import fitted, parts
-from isotherm.io.codec import Entry, Registry, plain
 from isotherm.maps import corpus, workflow
 from isotherm.models import aspect as aspects
 from isotherm.models import cluster as clusters
@@ -42,6 +42,7 @@ from isotherm.models import pcp as projections
 from isotherm.models import ttmm as themes
 from isotherm.models import two_sided as biclusters
 from isotherm.retrieval import index, scoring, topics
+from isotherm.text import word_counts
 from isotherm.tree import Tree
 
 ESTIMATORS: tuple[type[Annealed], ...] = (
@@ -80,13 +81,13 @@ PLAIN: dict[str, type[Any]] = {
     "Splitting": schedule.Splitting,
     "Tempered": schedule.Tempered,
     # starts
-    "ClustersAndTopics": projection_starts.ClustersAndTopics,
+    "ClustersAndTopics": projection.ClustersAndTopics,
     "Noisy": start.Noisy,
     "OneSidedFits": two_sided_starts.OneSidedFits,
-    "OwnClusters": projection_starts.OwnClusters,
+    "OwnClusters": projection.OwnClusters,
     "RandomRows": linked_start.RandomRows,
     "Spectral": start.Spectral,
-    "StructuredFit": projection_starts.StructuredFit,
+    "StructuredFit": projection.StructuredFit,
     "Stepwise": stepwise.Stepwise,
     # models
     "model.Aspect": aspects.Aspect,

@@ -11,12 +11,12 @@ from isotherm.anneal.stages import Stages
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.estimators.annealed import Annealed
-from isotherm.estimators.word_counts import WordCounts
-from isotherm.io import archive, values
+from isotherm.format import archive, values
 from isotherm.io.registry import known
 from isotherm.maps.corpus import CorpusMap
 from isotherm.maps.workflow import MappedCorpus
 from isotherm.retrieval.index import SearchIndex
+from isotherm.text.word_counts import WordCounts
 
 __all__ = ["load", "save"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from isotherm.errors import IsothermError
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 
 # Torch's own name of the device that a name stands for; that of a GPU is its name.
 TORCH = {"torch": "cpu"}
@@ -49,7 +49,7 @@ def kernels_on(
     if elsewhere:
         return Elsewhere(device, precision, n_threads)
     try:
-        from isotherm.kernels.torch_kernels import Torch
+        from isotherm.kernels.torch.backend import Torch
     except ImportError as missing:
         raise IsothermError(
             f"device={device!r} needs torch, which is not installed: pip install 'isotherm[gpu]', "

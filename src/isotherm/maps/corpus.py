@@ -115,7 +115,8 @@ class CorpusMap:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CorpusMap:
         """The map that `save` wrote; nothing in the file is executed."""
-        from isotherm.io import registry, values
+        from isotherm.format import values
+        from isotherm.io import registry
 
         found: CorpusMap = values.expect(values.read(path, registry.known(), "map"), cls, path)
         return found

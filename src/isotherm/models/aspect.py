@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from isotherm.data.base import Array, Block, Expected, Summary
+from isotherm.data.base import Array, Block, Summary
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import (
     DEAD,
@@ -24,6 +24,7 @@ from isotherm.models.base import (
     inverse,
     jitter,
 )
+from isotherm.placement.base import Expected
 
 
 class AspectParams(NamedTuple):

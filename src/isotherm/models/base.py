@@ -11,9 +11,10 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from isotherm.data.base import Array, Block, Expected, Summary
+from isotherm.data.base import Array, Block, Summary
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.reference import floored_log
+from isotherm.placement.base import Expected
 
 # A component with less than this share of all mass is dead: it keeps its last distribution.
 DEAD = 1e-12

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isotherm.data.base import Array, Block, Expected
+from isotherm.data.base import Array, Block
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.reference import floored_log
 from isotherm.models.row_mixture import ClusterParams, ClusterRows, ClusterStats, RowMixture
+from isotherm.placement.base import Expected
 
 
 @dataclass(frozen=True)

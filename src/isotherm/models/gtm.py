@@ -17,13 +17,14 @@ import numpy as np
 from scipy.linalg import lstsq
 from scipy.linalg.lapack import dposv
 
-from isotherm.data.base import Array, Expected
+from isotherm.data.base import Array
 from isotherm.data.vectors import VectorBlock, VectorSummary
 from isotherm.errors import IsothermWarning
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import Probes
 from isotherm.models.grid import LatentGrid, design
 from isotherm.models.gtm_curvature import SheetCurvature, probes_of, root_of
+from isotherm.placement.base import Expected
 
 # The noise variance is not let below this share of the variance of the data.
 LEAST_NOISE = 1e-10

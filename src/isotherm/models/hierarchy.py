@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from isotherm.data.base import Array, Block, Expected, Summary
+from isotherm.data.base import Array, Block, Summary
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.reference import floored_log
@@ -31,6 +31,7 @@ from isotherm.models.base import (
 )
 from isotherm.models.cluster import log_weights
 from isotherm.models.row_mixture import ClusterRows, ClusterStats
+from isotherm.placement.base import Expected
 from isotherm.tree import paths_of
 
 WEIGHTS = ("uniform", "cluster", "full")

@@ -12,11 +12,12 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from isotherm.data.base import Array, Block, Expected, Summary
+from isotherm.data.base import Array, Block, Summary
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.reference import floored_log
 from isotherm.models.base import DEAD, Deviation, Mixture, Topics, jitter, normalized
 from isotherm.models.dirichlet import divergences, mean_logs
+from isotherm.placement.base import Expected
 
 
 class LdaParams(NamedTuple):

@@ -18,13 +18,14 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from isotherm.data.base import Array, Block, Expected, Summary
+from isotherm.data.base import Array, Block, Summary
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
 from isotherm.models.aspect import Aspect, AspectStats
 from isotherm.models.base import unigram
 from isotherm.models.cluster import Cluster
 from isotherm.models.row_mixture import ClusterRows, ClusterStats
+from isotherm.placement.base import Expected
 
 
 class CountedAspects(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from isotherm.data.base import Array, Block, Expected, Summary
+from isotherm.data.base import Array, Block, Summary
 from isotherm.data.linked import LinkedBlock
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
@@ -24,6 +24,7 @@ from isotherm.models.base import (
     held_back,
     jitter,
 )
+from isotherm.placement.base import Expected
 
 # Weights that a new row begins with are not let below this: PLSA never leaves a zero.
 LEAST_WEIGHT = 1e-6

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import xlogy
 
-from isotherm.data.base import Array, Block, Expected, Summary
+from isotherm.data.base import Array, Block, Summary
 from isotherm.kernels.base import Kernels
 from isotherm.models.dirichlet import (
     best_alpha,
@@ -26,6 +26,7 @@ from isotherm.models.dirichlet import (
 )
 from isotherm.models.projection import MANY, Projection, log_means, over, revived
 from isotherm.models.row_mixture import ClusterRows, ClusterStats
+from isotherm.placement.base import Expected
 
 # A cluster with less weight than this leaves: it would never come back.
 LEAST = 1e-6

@@ -12,12 +12,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from isotherm.data.base import Array, Block, Expected
+from isotherm.data.base import Array, Block
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import Deviation
 from isotherm.models.cluster import Cluster
 from isotherm.models.row_mixture import ClusterParams, ClusterRows, ClusterStats
+from isotherm.placement.base import Expected
 
 
 @dataclass(frozen=True)

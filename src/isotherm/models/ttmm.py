@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from isotherm.data.base import Array, Block, Expected, Summary
+from isotherm.data.base import Array, Block, Summary
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import DEAD, floored, held_back, jitter, normalized
 from isotherm.models.cluster import log_weights
 from isotherm.models.projection import Projection, log_means, over, revived
 from isotherm.models.row_mixture import ClusterRows, ClusterStats
+from isotherm.placement.base import Expected
 
 
 class TtmmParams(NamedTuple):

@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import xlogy
 
-from isotherm.data.base import Array, Block, Expected, Summary
+from isotherm.data.base import Array, Block, Summary
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.reference import floored_log
 from isotherm.models.base import DEAD, Mixture, Probes, Topics, distinct_components, inverse
 from isotherm.models.cluster import log_weights
 from isotherm.models.row_mixture import ClusterRows, ClusterStats
+from isotherm.placement.base import Expected
 
 # Up to this many column clusters the whole curvature is cheaper than a Lanczos solve.
 DENSE = 256

@@ -12,10 +12,10 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from isotherm import _checks
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
 from isotherm.errors import IsothermError
-from isotherm.estimators import checks
 from isotherm.retrieval import explain, queries, topics
 from isotherm.retrieval.evaluate import ranking
 from isotherm.retrieval.queries import Analyzer
@@ -205,8 +205,8 @@ class SearchIndex:
         n_topics : int
             Most topics listed for a document.
         """
-        checks.integer("n", n, 1)
-        checks.integer("n_topics", n_topics, 0)
+        _checks.integer("n", n, 1)
+        _checks.integer("n_topics", n_topics, 0)
         asked = queries.counted(query, self._names, self._places, analyzer)
         found = self._scorer.scores(asked.matrix)
         best = ranking(found.scores[0])[:n]
@@ -234,7 +234,8 @@ class SearchIndex:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """The index that `save` wrote; see `isotherm.load`."""
-        from isotherm.io import store, values
+        from isotherm.format import values
+        from isotherm.io import store
 
         found: Self = values.expect(store.load(path), cls, path)
         return found

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from isotherm import _checks
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
-from isotherm.estimators import checks
 from isotherm.retrieval import formulas, topics
 from isotherm.retrieval.topics import TopicTable
 
@@ -29,14 +29,14 @@ class SearchSettings(NamedTuple):
 
     def check(self) -> None:
         """Refuse settings that make no sense."""
-        checks.one_of("method", self.method, ("words", "topics"))
-        checks.one_of("weights", self.weights, ("tf", "tfidf", "bm25"))
-        checks.number("interpolation", self.interpolation, 0.0, 1.0)
-        checks.one_of("query", self.query, ("smooth", "raw"))
-        checks.number("k1", self.k1, 0.0)
-        checks.number("b", self.b, 0.0, 1.0)
-        checks.integer("feedback", self.feedback, 0)
-        checks.number("feedback_weight", self.feedback_weight, 0.0, 1.0)
+        _checks.one_of("method", self.method, ("words", "topics"))
+        _checks.one_of("weights", self.weights, ("tf", "tfidf", "bm25"))
+        _checks.number("interpolation", self.interpolation, 0.0, 1.0)
+        _checks.one_of("query", self.query, ("smooth", "raw"))
+        _checks.number("k1", self.k1, 0.0)
+        _checks.number("b", self.b, 0.0, 1.0)
+        _checks.integer("feedback", self.feedback, 0)
+        _checks.number("feedback_weight", self.feedback_weight, 0.0, 1.0)
 
 
 class Scored(NamedTuple):

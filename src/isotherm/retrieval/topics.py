@@ -14,11 +14,11 @@ import numpy as np
 from isotherm.anneal.fold import fold_in
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
-from isotherm.data.local import Local
 from isotherm.errors import IsothermError
 from isotherm.estimators.aspect import AspectModel
-from isotherm.kernels.cpu import Cpu
+from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect, AspectParams
+from isotherm.placement.local import Local
 
 # When the weights of a query or a new document are settled, and the most steps they may take.
 FOLD_TOL, FOLD_SWEEPS = 1e-6, 50

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
-from isotherm.files import replacing
+from isotherm.format.atomic import replacing
 from isotherm.retrieval.evaluate import ranking
 
 __all__ = ["Judgements", "read_qrels", "relevance", "write_run"]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isotherm.kernels.tokens import Rows, Tally, is_word_character
+from isotherm.kernels.cpu.tokens import Rows, Tally, is_word_character
 from isotherm.text.options import Words
 from isotherm.text.scripts import Census
 

@@ -13,10 +13,10 @@ import numpy as np
 from scipy import sparse
 
 from isotherm._markup import Part, page
-from isotherm.data import _convert
+from isotherm.data import convert
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
-from isotherm.kernels.tokens import Rows
+from isotherm.kernels.cpu.tokens import Rows
 from isotherm.text import arrays, bags
 from isotherm.text.counting import Counted, count_texts, named
 from isotherm.text.kinds import BAGS
@@ -314,7 +314,7 @@ def _memory_bag(source: Any) -> bags.Bag:
 
 def _checked_matrix(matrix: Any, source: Any, kind: str) -> sparse.csr_array:
     try:
-        return _convert.csr(matrix)
+        return convert.csr(matrix)
     except IsothermError as error:
         if kind == "matrix":
             raise
@@ -353,7 +353,7 @@ def _ingestion(
     problems: Problems,
 ) -> Ingestion:
     problems.warn("the source")
-    ids, labels = _convert.object_array(held.ids), _convert.object_array(chosen.names)
+    ids, labels = convert.object_array(held.ids), convert.object_array(chosen.names)
     counts = Counts._trusted(chosen.matrix, ids, labels)
     return Ingestion(
         counts=counts,

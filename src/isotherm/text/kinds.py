@@ -8,7 +8,7 @@ from pathlib import Path
 
 from isotherm.data import _stored_file
 from isotherm.errors import IsothermError
-from isotherm.files import PAGE_MARK, RUN_ABOUT, RUN_BEGUN, RUN_FORMAT
+from isotherm.format.atomic import PAGE_MARK, RUN_ABOUT, RUN_BEGUN, RUN_FORMAT
 from isotherm.text.opening import head_of, inner_name, start_of
 
 # Formats of documents and of tables that are counted already.

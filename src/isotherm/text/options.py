@@ -14,7 +14,7 @@ import numpy as np
 
 from isotherm.datasets._stopwords import ENGLISH
 from isotherm.errors import IsothermError
-from isotherm.kernels.cpu import available_threads
+from isotherm.kernels.cpu.backend import available_threads
 from isotherm.text.opening import read_lines
 from isotherm.text.problems import Problems
 from isotherm.text.scripts import multilingual

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isotherm.errors import IsothermError
-from isotherm.kernels.tokens import is_word_character
+from isotherm.kernels.cpu.tokens import is_word_character
 
 # Scripts that put no spaces between words.
 UNSPACED = (
@@ -122,7 +122,7 @@ class Census:
 @functools.cache
 def _kinds() -> NDArray[np.uint8]:
     """Kind of each code point, (0x110000,)."""
-    from isotherm.kernels.tokens import word_code_points
+    from isotherm.kernels.cpu.tokens import word_code_points
 
     kinds = word_code_points().astype(np.uint8)
     for first, last in UNSPACED:

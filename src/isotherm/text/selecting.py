@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from isotherm.errors import IsothermError
-from isotherm.kernels.tokens import Rows, sort_rows
+from isotherm.kernels.cpu.tokens import Rows, sort_rows
 from isotherm.text.counting import Counted, distinct
 from isotherm.text.options import Words
 

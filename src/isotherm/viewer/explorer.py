@@ -13,7 +13,7 @@ from typing import Any, Self
 from isotherm.anneal.stages import Stage, Stages
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
-from isotherm.files import replacing
+from isotherm.format.atomic import replacing
 from isotherm.maps.corpus import CorpusMap
 from isotherm.maps.workflow import MappedCorpus
 from isotherm.viewer import gather, page

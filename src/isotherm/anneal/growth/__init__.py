@@ -1,0 +1,1 @@
+"""Components that split, join and make trees."""

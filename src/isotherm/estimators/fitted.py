@@ -1,0 +1,86 @@
+"""What figures and pages ask of a fitted model: its tree, and the words of its branches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from isotherm.data.base import Array
+from isotherm.errors import IsothermError
+from isotherm.estimators.annealed import Annealed
+from isotherm.estimators.base import CountEstimator
+from isotherm.tree import Tree
+
+
+def check_fitted(model: Any) -> None:
+    """Refuse anything but a fitted estimator of isotherm."""
+    if not isinstance(model, CountEstimator):
+        raise IsothermError(
+            f"got {type(model).__name__}; give a fitted estimator such as AspectModel"
+        )
+    check_trace(model)
+
+
+def check_trace(model: Annealed) -> None:
+    """Refuse an estimator that is not fitted."""
+    if not hasattr(model, "trace_"):
+        raise IsothermError(f"this {type(model).__name__} is not fitted yet; call fit first")
+
+
+def node_distributions(model: Any, tree: Tree | None = None) -> tuple[Array, Array]:
+    """Weight (n_nodes,) and distribution (n_nodes, J) of every node: the mean of those below it.
+
+    Parameters
+    ----------
+    model : fitted estimator with a tree
+    tree : Tree, optional
+        A tree whose leaves are the components, such as `model.tree_`, the record of the splits; by
+        default that of the topics.
+    """
+    tree = topic_tree(model) if tree is None else tree
+    weights, tables = [], []
+    for node in range(tree.n_nodes):
+        below = list(tree.components_below(node))
+        weight = model.weights_[below]
+        weights.append(weight.sum())
+        tables.append(weight @ model.components_[below] / max(weight.sum(), 1e-300))
+    return np.array(weights), np.array(tables)
+
+
+def branch_words(model: Any, n_words: int = 6, tree: Tree | None = None) -> list[list[str]]:
+    """Words of every node of the tree: those that set it apart from the node above it.
+
+    Ordered by what they add to the Kullback-Leibler divergence from the parent's distribution; for
+    the root by probability.
+
+    Parameters
+    ----------
+    model : fitted estimator with a tree
+    n_words : int
+    tree : Tree, optional
+        As in `node_distributions`.
+    """
+    tree = topic_tree(model) if tree is None else tree
+    _, tables = node_distributions(model, tree)
+    names, found = model._column_names(), []
+    for node, parent in enumerate(tree.parents):
+        table = tables[node]
+        if parent >= 0:
+            ratio = np.divide(table, tables[parent], out=np.ones_like(table), where=table > 0)
+            table = table * np.log(ratio)
+        order = np.argsort(-table, kind="stable")[:n_words]
+        found.append([str(names[j]) for j in order])
+    return found
+
+
+def topic_tree(model: Any) -> Tree:
+    """The tree of the topics of a model; of one of an older file, that of its splits."""
+    check_fitted(model)
+    tree: Tree | None = getattr(model, "topic_tree_", getattr(model, "tree_", None))
+    if tree is None:
+        raise IsothermError(
+            f"the {type(model).__name__} has no tree of topics; give an AspectModel, a "
+            "OneSidedClustering, a DocumentMixture or a HierarchicalClustering"
+        )
+    return tree

@@ -1,0 +1,1 @@
+"""Where the models of the estimators begin."""

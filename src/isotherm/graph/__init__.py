@@ -1,0 +1,1 @@
+"""Graphs over the rows of counts: nearest neighbors, and edges within labels."""

@@ -1,0 +1,1 @@
+"""The same kernels in torch and Triton, for GPUs."""

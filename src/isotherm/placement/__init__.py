@@ -1,0 +1,1 @@
+"""Where blocks of rows live while a model is fitted, and the sweep over them."""

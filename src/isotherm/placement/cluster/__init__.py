@@ -1,0 +1,1 @@
+"""Blocks and row states on the workers of a Dask cluster."""

@@ -1,0 +1,1 @@
+"""Blocks and row states in files, within a budget of memory."""

@@ -1,0 +1,70 @@
+"""How many components the data support, as a figure."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from isotherm.errors import IsothermError
+from isotherm.estimators.fitted import check_fitted
+from isotherm.plots._style import BLUE, INK, RED, new_figure, style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["how_many"]
+
+
+def how_many(model: Any, *, figure: Figure | None = None) -> Figure:
+    """Figure of the held-out score against the number of components, the chosen one marked.
+
+    Parameters
+    ----------
+    model : estimator fitted with n_components="auto"
+        With something held out.
+    figure : matplotlib Figure, optional
+        Draw into this (empty) figure instead of a new one.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    _check(model)
+    scores = {step.n_components: step.heldout for step in model.path_}
+    if not all(math.isfinite(score) for score in scores.values()):
+        raise IsothermError(
+            "nothing was held out when the model grew, so no number of components is better than "
+            "another; fit with validation_fraction above 0"
+        )
+    if figure is None:
+        figure = new_figure((7.2, 3.0))
+    ax = figure.subplots()
+    ax.plot(list(scores), list(scores.values()), color=BLUE, marker="o", markersize=4)
+    chosen = model.n_components_
+    ax.axvline(chosen, color=RED, linewidth=1.2)
+    ax.plot([chosen], [scores[chosen]], color=RED, marker="o", markersize=7)
+    ax.annotate(
+        f"{chosen} chosen",
+        (chosen, max(scores.values())),
+        xytext=(-6, 0),
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        color=RED,
+        fontsize=9,
+    )
+    ax.set_xscale("log", base=2)
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.set_xlabel("number of components", color=INK, fontsize=9)
+    ax.set_title("held-out perplexity", loc="left", fontsize=10, color=INK)
+    style(ax)
+    return figure
+
+
+def _check(model: Any) -> None:
+    check_fitted(model)
+    if not hasattr(model, "path_"):
+        raise IsothermError(
+            f"the {type(model).__name__} was fitted with n_components={model.n_components}; only "
+            "one that grew, with n_components='auto', has a path"
+        )
