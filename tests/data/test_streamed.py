@@ -96,7 +96,7 @@ def test_row_weights_and_equal_rows_and_growing(stored: StoredCounts, counts: Co
     ):
         inside = kind.fit(counts, sample_weight=weight)
         energy, n_components = inside.free_energy_, inside.n_components_
-        outside = kind.fit(stored.with_memory(3), sample_weight=weight)
+        outside = kind.fit(stored.with_memory(4), sample_weight=weight)
         assert outside.n_components_ == n_components
         assert outside.free_energy_ == pytest.approx(energy, rel=SAME)
 

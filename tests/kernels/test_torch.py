@@ -286,7 +286,9 @@ def test_the_same_comes_out_every_time() -> None:
 
 INTERPRETED = """
 import numpy as np, torch
-from isotherm.kernels import torch_array, torch_pattern, torch_sums, triton_sums
+from isotherm.kernels.torch import array as torch_array
+from isotherm.kernels.torch import pattern as torch_pattern
+from isotherm.kernels.torch import sums as torch_sums, triton_sums
 from isotherm.kernels.reference import Reference
 from isotherm.kernels.torch.backend import Torch
 from kernels.cases import case_of, block_of

@@ -34,7 +34,7 @@ log = logging.getLogger("isotherm")
 # in single precision; measured as the worst of all tasks of a fit, see docs/scale.md.
 PER_NONZERO, PER_ROW, PER_COLUMN = 64, 48, 112
 # Bytes for what does not grow: threads, buffers, and what the allocator does not give back.
-ALWAYS = 4 * MEGABYTE
+ALWAYS = 10 * MEGABYTE
 # Share of the budget in which row states stay in memory.
 ROOM = 0.2
 # A block of fewer non-zeros than this costs more than it saves.
@@ -222,7 +222,7 @@ def _rooms(counts: StoredCounts, kernels: Kernels, n_components: int) -> float:
     """Bytes that a block may take; an error where the budget is too small for any."""
     wide = np.dtype(kernels.dtype).itemsize / 4
     tables = wide * PER_COLUMN * counts.n_columns * n_components
-    always = min(ALWAYS, 0.2 * counts.memory * MEGABYTE)
+    always = min(ALWAYS, 0.4 * counts.memory * MEGABYTE)
     rooms = (1.0 - ROOM) * counts.memory * MEGABYTE - always - tables
     whole = wide * (PER_NONZERO * counts.nnz + PER_ROW * n_components * counts.n_rows)
     least = min(whole, whole * LEAST / max(1, counts.nnz))
