@@ -16,7 +16,10 @@ from isotherm.viewer.container import unpack
 from isotherm.viewer.page import link
 from viewer.synthetic import synthetic
 
-FOLDER = Path(isotherm.__file__).parent / "viewer" / "page"
+FOLDER = Path(isotherm.__file__).resolve().parent / "viewer" / "page"
+SCRIPTS = sorted(FOLDER.rglob("*.js"))
+# What a folder may import from: those before it.
+FOLDERS = ["state", "data", "ui", "gl", "map", "panels"]
 MODULES = {
     "app.js": 'import { two, half as third } from "./b.js";\nwindow.answer = two + third();\n',
     "b.js": (
@@ -26,6 +29,10 @@ MODULES = {
     "c.js": "export const one = 1;\nexport function f() {}\nexport class C {}\n",
     "unused.js": "export default 3;\n",
 }
+
+
+def named(path: Path) -> str:
+    return path.relative_to(FOLDER).as_posix()
 
 
 def test_modules_are_wrapped_in_the_order_of_their_imports() -> None:
@@ -49,6 +56,20 @@ def test_a_module_that_two_import_is_there_once() -> None:
     assert link(modules, "app.js").count("const module_c =") == 1
 
 
+def test_modules_stand_in_folders() -> None:
+    modules = {
+        "app.js": 'import { a } from "./x/y/a.js";\nimport { b } from "./x/b.js";\n',
+        "x/y/a.js": 'import { b } from "../b.js";\nimport { b as c } from "../../b.js";\n'
+        "export const a = b + c;\n",
+        "x/b.js": "export const b = 1;\n",
+        "b.js": "export const b = 2;\n",
+    }
+    script = link(modules, "app.js")
+    places = [script.index(f"const module_{name} = ") for name in ("x$b", "b", "x$y$a", "app")]
+    assert places == sorted(places)
+    assert "const { b } = module_x$b;\nconst { b: c } = module_b;" in script
+
+
 BAD = [
     ({"app.js": 'import { x } from "./gone.js";\n'}, "app.js imports gone.js, which is not there"),
     (
@@ -63,6 +84,23 @@ BAD = [
         },
         "import each other: app.js -> a.js -> b.js -> a.js",
     ),
+    (
+        {"app.js": 'import { a } from "./x/a.js";\n', "x/a.js": 'import { b } from "../b.js";\n'},
+        "x/a.js imports b.js, which is not there",
+    ),
+    (
+        {
+            "app.js": 'import { a } from "./x/a.js";\n',
+            "x/a.js": 'import { a as b } from "../x/a.js";\nexport const a = 1;\n',
+        },
+        "import each other: app.js -> x/a.js -> x/a.js",
+    ),
+    (
+        {"app.js": 'import { x } from "../../app.js";\n'},
+        "app.js imports ../../app.js, which is not there",
+    ),
+    ({"app.js": 'import { a } from "/a.js";\n', "a.js": ""}, "app.js has 'import"),
+    ({"app.js": 'import { a } from "x/a.js";\n', "x/a.js": ""}, "app.js has 'import"),
     ({"app.js": "export const a = 1;\nexport { a };\n"}, "app.js exports a name twice"),
     ({"app.js": "export default 1;\n"}, "app.js has 'export default 1;'"),
     ({"app.js": "export let a = 1;\n"}, "app.js has 'export let a = 1;'"),
@@ -198,7 +236,26 @@ def test_a_title_that_looks_like_a_mark_is_a_title() -> None:
     assert "<title>{{script}}</title>" in page.page(None, "{{script}}")
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.js")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", SCRIPTS, ids=named)
+def test_a_module_imports_from_its_own_folder_and_those_before_it(path: Path) -> None:
+    folder = named(path).rpartition("/")[0]
+    if not folder:
+        return  # the entry may import from all
+    imported = re.findall(r'^(?:import|\} from)\b.*"(.*)";$', path.read_text("utf-8"), re.MULTILINE)
+    below = FOLDERS[: FOLDERS.index(folder) + 1]
+    for place in imported:
+        assert named((path.parent / place).resolve()).rpartition("/")[0] in below, place
+
+
+def test_every_module_is_part_of_the_page() -> None:
+    script = page.linked()
+    left = [
+        named(path) for path in SCRIPTS if f"const {page._variable(named(path))} = (" not in script
+    ]
+    assert left == []
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=named)
 def test_scripts_put_text_into_the_page_as_text_only(path: Path) -> None:
     source = path.read_text(encoding="utf-8")
     banned = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from html import escape
 from importlib import resources
+from importlib.resources.abc import Traversable
 
 from isotherm.errors import IsothermError
 from isotherm.viewer.container import well_formed
@@ -16,7 +18,7 @@ from isotherm.viewer.container import well_formed
 ENTRY = "app.js"
 # Of rules that say different things the later one holds: the general ones come first.
 SKELETON = "index.html"
-STYLES = ("style.css", "floats.css", "dock.css", "panels.css", "screens.css")
+STYLES = tuple(f"css/{name}.css" for name in ("style", "floats", "dock", "panels", "screens"))
 # What the skeleton has in double braces.
 FIELDS = ("csp", "title", "style", "points", "script", "parts")
 MARK = re.compile(r"\{\{(\w+)\}\}")
@@ -24,7 +26,9 @@ MARK = re.compile(r"\{\{(\w+)\}\}")
 FIRST = "points"
 SELF, NOBODY = "'self'", "'none'"
 
-IMPORT = re.compile(r'^import\s*\{([^}]*)\}\s*from\s*"\./([\w-]+\.js)";[ \t]*$', re.MULTILINE)
+IMPORT = re.compile(
+    r'^import\s*\{([^}]*)\}\s*from\s*"(\.{1,2}/(?:\.\./|[\w-]+/)*[\w-]+\.js)";[ \t]*$', re.MULTILINE
+)
 EXPORT = re.compile(r"^export\s+((?:async\s+)?function\*?|class|const)\s+([A-Za-z_$][\w$]*)", re.M)
 EXPORT_LIST = re.compile(r"^export\s*\{([^}]*)\};[ \t]*$", re.MULTILINE)
 LEFT = re.compile(r"^(import|export)\b.*$", re.MULTILINE)
@@ -89,11 +93,16 @@ def policy(live: bool) -> str:
 @cache
 def linked() -> str:
     """The script of the page: all modules that its entry needs, as one."""
-    folder = resources.files("isotherm.viewer") / "page"
-    found = {
-        item.name: item.read_text("utf-8") for item in folder.iterdir() if item.name.endswith(".js")
-    }
-    return link(found, ENTRY)
+    return link(dict(_modules(resources.files("isotherm.viewer") / "page")), ENTRY)
+
+
+def _modules(folder: Traversable, path: str = "") -> Iterator[tuple[str, str]]:
+    """Pairs (path from the first folder, source) of all modules in a folder and those in it."""
+    for item in folder.iterdir():
+        if item.is_dir():
+            yield from _modules(item, f"{path}{item.name}/")
+        elif item.name.endswith(".js"):
+            yield path + item.name, item.read_text("utf-8")
 
 
 def link(modules: Mapping[str, str], entry: str) -> str:
@@ -103,9 +112,10 @@ def link(modules: Mapping[str, str], entry: str) -> str:
 
     Parameters
     ----------
-    modules : mapping of file name to source
-        Imports have the one form ``import { a, b as c } from "./x.js";``, exports are functions,
-        classes, constants or ``export { a, b };``.
+    modules : mapping of path to source
+        Paths are those from the folder of the page, as "map/view.js". Imports have the one form
+        ``import { a, b as c } from "./x.js";``, where the place may be ``"./y/x.js"`` or
+        ``"../x.js"`` as well; exports are functions, classes, constants or ``export { a, b };``.
     entry : str
         The module that is run last.
     """
@@ -134,10 +144,11 @@ def _visit(
         raise IsothermError(f"{whose} imports {name}, which is not there")
     source = modules[name]
     for found in IMPORT.finditer(source):
-        _visit(modules, found[2], (*path, name), exports, wrapped)
+        other = _path(found[2], name)
+        _visit(modules, other, (*path, name), exports, wrapped)
         for original, _ in _names(found[1], name):
-            if original not in exports[found[2]]:
-                raise IsothermError(f"{name} imports {original}, which {found[2]} does not export")
+            if original not in exports[other]:
+                raise IsothermError(f"{name} imports {original}, which {other} does not export")
     body = IMPORT.sub(lambda found: _binding(found, name), source)
     names = [(found[2], found[2]) for found in EXPORT.finditer(body)]
     body = EXPORT.sub(lambda found: f"{found[1]} {found[2]}", body)
@@ -166,7 +177,13 @@ def _binding(found: re.Match[str], module: str) -> str:
         for inner, outer in _names(found[1], module)
     )
     # As many lines as before, so that faults are reported where they are.
-    return f"const {{ {names} }} = {_variable(found[2])};" + "\n" * found[0].count("\n")
+    variable = _variable(_path(found[2], module))
+    return f"const {{ {names} }} = {variable};" + "\n" * found[0].count("\n")
+
+
+def _path(place: str, module: str) -> str:
+    """Path of what a module imports from a place."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(module), place))
 
 
 def _names(listed: str, module: str) -> list[tuple[str, str]]:
@@ -181,7 +198,8 @@ def _names(listed: str, module: str) -> list[tuple[str, str]]:
 
 
 def _variable(name: str) -> str:
-    return "module_" + re.sub(r"\W", "_", name.removesuffix(".js"))
+    # A folder shows as $, so that "a/b.js" and "a_b.js" differ.
+    return "module_" + name.removesuffix(".js").replace("/", "$").replace("-", "_")
 
 
 def _first(parts: Iterator[tuple[str, bytes]]) -> Iterator[str]:

@@ -1,23 +1,23 @@
 // The page as a whole: opens the source, makes store and views, says when it is ready.
 
-import { openSource } from "./source.js";
-import { createStore } from "./store.js";
-import { Explorer } from "./data.js";
-import { createMap } from "./map.js";
-import { createLayout } from "./layout.js";
-import { createToolbar } from "./toolbar.js";
-import { createLegend } from "./legend.js";
-import { createLit } from "./selection.js";
-import { createTopics } from "./topics.js";
-import { createTree } from "./tree.js";
-import { createSearch } from "./search.js";
-import { createDocument } from "./document.js";
-import { createPath } from "./path.js";
-import { createTooltip } from "./tooltip.js";
-import { createAddress } from "./address.js";
-import { createHint } from "./help.js";
-import { createKeys } from "./keys.js";
-import { connectEmbed } from "./embed.js";
+import { openSource } from "./data/source.js";
+import { createStore } from "./state/store.js";
+import { Explorer } from "./data/data.js";
+import { createMap } from "./map/map.js";
+import { createLayout } from "./ui/layout.js";
+import { createToolbar } from "./ui/toolbar.js";
+import { createLegend } from "./panels/legend.js";
+import { createLit } from "./panels/selection.js";
+import { createTopics } from "./panels/topics.js";
+import { createTree } from "./panels/tree.js";
+import { createSearch } from "./panels/search.js";
+import { createDocument } from "./panels/document.js";
+import { createPath } from "./panels/path.js";
+import { createTooltip } from "./ui/tooltip.js";
+import { createAddress } from "./state/address.js";
+import { createHint } from "./ui/help.js";
+import { createKeys } from "./ui/keys.js";
+import { connectEmbed } from "./state/embed.js";
 
 const MORE = ["documents", "words", "texts"];
 

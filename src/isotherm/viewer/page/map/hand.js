@@ -1,0 +1,89 @@
+/** What a hand does to the map. */
+
+import { chooseTopic, openDocument } from "../state/actions.js";
+import { listen } from "./gestures.js";
+import { isMeant } from "./lasso.js";
+
+const REACH = { mouse: 6, touch: 16 }; // CSS pixels between a pointer and a point that it means
+const ARROWS = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+const STRIDE = 45; // CSS pixels
+const CLOSER = 1.3;
+
+/** Turns gestures into movements of the camera and changes of the state. */
+export class Hand {
+  /** @param {import("./view.js").View} view @param {any} store */
+  constructor(view, store) {
+    this.view = view;
+    this.store = store;
+    this.mode = store.state.mode ?? "move";
+    this.pointer = null; // where to look for a point to hover
+    this.off = listen(view.layers.hand, {
+      drag: (dx, dy, other) => this.drag(dx, dy, other),
+      zoom: (factor, x, y) => view.moved((camera) => camera.zoomAt(factor, x, y)),
+      hover: (x, y) => this.point([x, y]),
+      leave: () => this.point(null),
+      click: (x, y, touch) => this.click(x, y, touch ? REACH.touch : REACH.mouse),
+      outline: (kind, path, done) => this.surround(path, done),
+      cancel: () => this.surround(null, false),
+      key: (key, shift) => this.key(key, shift),
+      mode: () => this.mode,
+    });
+  }
+
+  setMode(mode) {
+    this.mode = mode;
+    this.cursor(false);
+  }
+
+  drag(dx, dy, other) {
+    this.view.moved((camera) => {
+      if (camera.deep && !other) camera.orbit(dx, dy);
+      else camera.pan(dx, dy);
+    });
+  }
+
+  key(key, shift) {
+    if (key in ARROWS) this.drag(...ARROWS[key].map((sign) => STRIDE * sign), shift);
+    else if (key === "+" || key === "=") this.view.zoom(CLOSER);
+    else if (key === "-" || key === "_") this.view.zoom(1 / CLOSER);
+    else if (key === "0") this.view.reset();
+    else return false;
+    return true;
+  }
+
+  point(place) {
+    this.pointer = place;
+    if (place) this.view.request();
+    else this.store.set({ hover: -1 });
+  }
+
+  /** Looks for the point under the pointer; called once a frame at most. */
+  hover() {
+    if (!this.pointer || this.view.moving) return;
+    const found = this.view.aim.pick(...this.pointer, REACH.mouse);
+    this.pointer = null;
+    this.store.set({ hover: found });
+    this.cursor(found >= 0);
+  }
+
+  cursor(onPoint) {
+    const idle = this.mode === "move" ? "grab" : "crosshair";
+    this.view.layers.hand.style.cursor = onPoint && this.mode === "move" ? "pointer" : idle;
+  }
+
+  click(x, y, reach) {
+    const found = this.view.aim.pick(x, y, reach);
+    const topic = this.view.labelAt(x, y);
+    if (found >= 0) openDocument(this.store, found);
+    else if (topic >= 0) chooseTopic(this.store, topic);
+    else this.store.set({ selected: null });
+  }
+
+  /** An outline around points, still growing or done; null: none. */
+  surround(path, done) {
+    this.view.sketch(done ? null : path);
+    if (!done) return;
+    const selected = isMeant(path) ? this.view.aim.inside(path) : null;
+    this.store.set({ selected: selected?.length ? selected : null });
+  }
+}

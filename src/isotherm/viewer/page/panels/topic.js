@@ -1,0 +1,232 @@
+// One topic: its words by probability and lift, its kin, its labels, its documents.
+
+import { h, put, percent, short, count } from "../ui/dom.js";
+import { byRelevance, wordsOf } from "../data/relevance.js";
+import { barList, comparing } from "../ui/bars.js";
+import { createDocumentList } from "../ui/doclist.js";
+import { shares } from "../data/shares.js";
+import { topicColour, topicChip, dot } from "../ui/swatches.js";
+import { chooseTopic, chooseFinalTopic, chooseNode, chooseWord } from "../state/actions.js";
+import { capital } from "../ui/layout.js";
+
+const MOST_WORDS = 20;
+
+/**
+ * The detail of the topic that the state has open.
+ * @param {HTMLElement} element
+ * @param {import("../data/data.js").Explorer} data
+ * @param {object} store
+ * @returns {{show: () => void}}
+ */
+export function createTopic(element, data, store) {
+  const { nouns } = data;
+  let relevance = 1;
+  const words = h("div");
+  const slider = h("input", {
+    type: "range",
+    min: "0",
+    max: "1",
+    step: "0.05",
+    value: "1",
+    id: "relevance",
+    oninput: () => {
+      relevance = Number(slider.value);
+      drawWords();
+    },
+  });
+  const order = h(
+    "div.relevance",
+    null,
+    h("label", { for: "relevance", text: "frequent" }),
+    slider,
+    h("span", { text: "its own" }),
+  );
+  const documents = createDocumentList(
+    data,
+    store,
+    `${capital(nouns.rows)} of this ${nouns.component}`,
+  );
+  const head = h("div");
+  const kin = h("div");
+  const titles = h("h3");
+  put(
+    element,
+    head,
+    h("section", null, h("h3", { text: capital(nouns.columns) }), order, words),
+    kin,
+    h("section", null, titles, documents.element),
+  );
+  slider.setAttribute("aria-label", `Order of ${nouns.columns}: 1 by probability, 0 by lift`);
+  slider.dir = "rtl"; // the left end is probability, where one starts to read
+
+  const topic = () => data.topicsAt(store.state.stage)[store.state.topic];
+
+  function drawHead(one, colour) {
+    const { state } = store;
+    const here = data.codesAt(state.stage)
+      ? data.documentsOfTopic(state.topic, state.stage).length
+      : null;
+    const node = state.stage >= data.lastStage ? data.nodeOf(state.topic) : -1;
+    put(
+      head,
+      h(
+        "header.topic-title",
+        null,
+        h(
+          "div.tool-row",
+          null,
+          h("button.plain", {
+            type: "button",
+            text: `← All ${nouns.components}`,
+            onclick: () => chooseTopic(store, -1),
+          }),
+          h("span.grow"),
+          node >= 0
+            ? h("button.plain", {
+                type: "button",
+                text: "In the tree",
+                onclick: () => {
+                  chooseNode(store, node);
+                  store.set({ tab: "tree" });
+                },
+              })
+            : null,
+        ),
+        h("h2", null, dot(colour), h("span", { text: one.name })),
+        h("p.quiet", {
+          text: [
+            `${percent(one.size)} of all ${nouns.columns}`,
+            here === null
+              ? null
+              : `strongest in ${count(here)} ${here === 1 ? nouns.row : nouns.rows}`,
+            Number.isFinite(one.coherence) ? `coherence ${short(one.coherence)}` : null,
+          ]
+            .filter(Boolean)
+            .join(" · "),
+        }),
+      ),
+    );
+  }
+
+  function drawWords() {
+    const one = topic();
+    if (!one) return;
+    order.hidden = !one.words.some(([, p]) => Number.isFinite(p));
+    const { state } = store;
+    const found = byRelevance(wordsOf(data, one), relevance).slice(0, MOST_WORDS);
+    const colour = topicColour(data, state, state.topic, state.stage);
+    // Between the two ends bars show what weighs more.
+    const byLift = relevance < 0.5;
+    const value = (word) => (byLift ? word.lift : word.p) || 0;
+    const most = Math.max(...found.map(value), 1e-12);
+    put(
+      words,
+      barList(
+        found.map((word) => {
+          const w = data.wordId(word.word);
+          return {
+            name: word.word,
+            value: value(word),
+            most,
+            colour,
+            pressed: w >= 0 && w === state.word,
+            text: byLift ? `× ${short(word.lift)}` : Number.isFinite(word.p) ? percent(word.p) : "",
+            title: Number.isFinite(word.p)
+              ? `${word.word}: ${percent(word.p)} of the ${nouns.component}, ${short(word.lift)} times as frequent as overall`
+              : word.word,
+            onclick: w >= 0 ? () => chooseWord(store, w) : undefined,
+          };
+        }),
+        MOST_WORDS,
+      ),
+    );
+  }
+
+  function drawKin(one) {
+    const { state } = store;
+    const parts = [];
+    const similar = (one.similar ?? []).filter(([k]) => data.topics[k]);
+    if (similar.length) {
+      parts.push(
+        h("h3", { text: `Similar ${nouns.components}` }),
+        h(
+          "div.chips",
+          null,
+          similar.map(([k, value]) =>
+            topicChip(
+              topicColour(data, state, k),
+              data.topics[k].name,
+              () => chooseTopic(store, k),
+              short(value),
+            ),
+          ),
+        ),
+      );
+    }
+    if (state.stage < data.lastStage && one.finals?.length) {
+      parts.push(
+        h("h3", { text: `What came of it (${one.finals.length})` }),
+        h(
+          "div.chips",
+          null,
+          one.finals
+            .slice(0, 40)
+            .map((k) =>
+              topicChip(topicColour(data, state, k), data.topics[k]?.name ?? "", () =>
+                chooseFinalTopic(store, data, k),
+              ),
+            ),
+        ),
+      );
+    }
+    parts.push(...labels());
+    put(kin, h("section", null, parts));
+  }
+
+  function labels() {
+    const { state } = store;
+    const c = data.firstLabels;
+    if (c < 0 || !data.codesAt(state.stage)) return [];
+    const column = data.meta.columns[c];
+    const mixture = shares(
+      data.points.array(`column${c}`),
+      column.categories.length,
+      data.documentsOfTopic(state.topic, state.stage),
+    );
+    if (!mixture.length) return [];
+    const most = Math.max(...mixture.map((label) => Math.max(label.share, label.base)));
+    return [
+      comparing(column.name),
+      barList(
+        mixture.map((label) => ({
+          name: column.categories[label.code],
+          value: label.share,
+          base: label.base,
+          most,
+          text: percent(label.share),
+          title: `${column.categories[label.code]}: ${count(label.count)} here; ${percent(label.base)} of all ${nouns.rows}`,
+        })),
+        6,
+      ),
+    ];
+  }
+
+  function show() {
+    const one = topic();
+    if (!one) return;
+    const { state } = store;
+    drawHead(one, topicColour(data, state, state.topic, state.stage));
+    drawWords();
+    drawKin(one);
+    const list = data.codesAt(state.stage)
+      ? data.documentsOfTopic(state.topic, state.stage)
+      : new Uint32Array();
+    titles.textContent = list.length
+      ? `${capital(nouns.rows)}${state.stage >= data.lastStage ? ", the most typical first" : ""}`
+      : `Strongest in no ${nouns.row}`;
+    documents.element.hidden = !list.length;
+    documents.show(list);
+  }
+  store.on("word", () => store.state.tab === "topics" && drawWords());
+  return { show };
+}

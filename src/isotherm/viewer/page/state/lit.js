@@ -1,0 +1,68 @@
+// Which documents are lit. Every view asks here, so they never disagree.
+
+let last = { key: [], data: null, answer: null };
+
+/**
+ * Why documents are lit: the innermost of search, selection, node, topic.
+ * @param {object} state
+ * @returns {"matches"|"selected"|"node"|"topic"|null}
+ */
+export function litBy(state) {
+  if (state.matches) return "matches";
+  if (state.selected) return "selected";
+  if (state.node >= 0) return "node";
+  if (state.topic >= 0) return "topic";
+  return null;
+}
+
+/**
+ * The documents that are lit; `mask` null means all of them.
+ * @param {import("../data/data.js").Explorer} data
+ * @param {object} state
+ * @returns {{mask: Uint8Array|null, count: number, by: string|null}}
+ */
+export function litMask(data, state) {
+  const by = litBy(state);
+  const codes = by === "topic" ? data.codesAt(state.stage) : data.codes;
+  const key = [by, by && state[by], by === "topic" ? state.stage : -1, codes];
+  if (last.data === data && key.every((value, at) => value === last.key[at])) return last.answer;
+  const answer = { ...light(data, state, by, codes), by };
+  last = { key, data, answer };
+  return answer;
+}
+
+function light(data, state, by, codes) {
+  if (!by || ((by === "node" || by === "topic") && !codes)) return { mask: null, count: data.n };
+  const mask = new Uint8Array(data.n);
+  let count = 0;
+  if (by === "matches" || by === "selected") {
+    for (const i of by === "matches" ? state.matches.documents : state.selected) {
+      count += 1 - mask[i];
+      mask[i] = 1;
+    }
+    return { mask, count };
+  }
+  const wanted = new Uint8Array(65536); // a set would be slow for a million documents
+  for (const k of by === "node" ? data.topicsBelow(state.node) : [state.topic]) wanted[k] = 1;
+  for (let i = 0; i < data.n; i++) count += mask[i] = wanted[codes[i]];
+  return { mask, count };
+}
+
+/**
+ * The lit documents as a list: in the order of the search, else in their own order.
+ * @param {import("../data/data.js").Explorer} data
+ * @param {object} state
+ * @returns {Uint32Array}
+ */
+export function litList(data, state) {
+  if (state.matches) return state.matches.documents;
+  if (litBy(state) === "topic")
+    return data.codesAt(state.stage)
+      ? data.documentsOfTopic(state.topic, state.stage)
+      : new Uint32Array();
+  const { mask, count } = litMask(data, state);
+  const list = new Uint32Array(count);
+  let at = 0;
+  for (let i = 0; i < data.n; i++) if (!mask || mask[i]) list[at++] = i;
+  return list;
+}

@@ -1,0 +1,74 @@
+// Keys that work anywhere on the page; help.js tells them to the reader.
+
+import { letGo, showStage, walk } from "../state/actions.js";
+import { litBy, litList } from "../state/lit.js";
+import { helpIsOpen, openHelp } from "./help.js";
+
+const THEMES = { auto: "light", light: "dark", dark: "auto" };
+
+function typing(target) {
+  return target.closest?.(
+    'input:not([type="checkbox"]):not([type="range"]), textarea, select, [contenteditable]',
+  );
+}
+
+/**
+ * Listens to the keys.
+ * @param {import("../data/data.js").Explorer} data
+ * @param {object} store
+ * @param {object} map
+ * @param {{tabs: string[]}} layout
+ */
+export function createKeys(data, store, map, layout) {
+  const colours = [
+    ...(data.topics.length ? ["topic"] : []),
+    ...data.meta.columns.map((_, c) => `column:${c}`),
+  ];
+
+  const does = {
+    "/": () => {
+      store.set({ tab: "search" });
+      store.flush();
+      document.getElementById("query").focus();
+    },
+    "?": () => openHelp(data),
+    n: () => walk(store, litList(data, store.state), 1),
+    p: () => walk(store, litList(data, store.state), -1),
+    "[": () => showStage(store, data, store.state.stage - 1),
+    "]": () => showStage(store, data, store.state.stage + 1),
+    f: () => (litBy(store.state) ? map.zoomTo(litList(data, store.state)) : map.reset()),
+    0: () => map.reset(),
+    m: () => store.set({ mode: "move" }),
+    b: () => store.set({ mode: "box" }),
+    l: () => store.set({ mode: "lasso" }),
+    c: () =>
+      colours.length &&
+      store.set({ colour: colours[(colours.indexOf(store.state.colour) + 1) % colours.length] }),
+    t: () => store.set({ theme: THEMES[store.state.theme] }),
+    " ": () => data.stages.length > 1 && store.set({ playing: !store.state.playing }),
+  };
+  layout.tabs.forEach(
+    (tab, at) =>
+      (does[String(at + 1)] = () => {
+        store.set({ tab });
+        document.getElementById(`tab-${tab}`).focus();
+      }),
+  );
+
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || helpIsOpen())
+      return;
+    if (event.key === "Escape") {
+      if (typing(event.target)) event.target.blur();
+      if (document.body.hasAttribute("data-tools")) document.querySelector("#bar .fold").click();
+      else letGo(store);
+      return;
+    }
+    if (typing(event.target)) return;
+    if (event.key === " " && event.target.closest?.("button, a, input, summary")) return;
+    const act = does[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
+}
