@@ -3,11 +3,10 @@
 import ast
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-SRC = Path(__file__).parents[1] / "src" / "isotherm"
+from support.source import SRC, Import, circle, imports, inside, module_name, room, room_edges
 
 # Lowest first. A folder, or a module beside the folders, imports from its own line and the lines
 # before it. "" is `isotherm` itself.
@@ -56,64 +55,9 @@ MAX_FUNCTION = 80
 MAX_BODY = 50  # without signature, docstring, comments and empty lines
 
 
-class Import(NamedTuple):
-    line: int
-    module: str  # dotted; inside the library without "isotherm."
-    internal: bool
-    eager: bool  # when the module is loaded, not when a function is called
-
-
-def inside(module: str, place: str) -> bool:
-    return module == place or module.startswith(place + ".")
-
-
-def room(module: str) -> str:
-    """The folder that a module is in, or the module itself beside the folders."""
-    return module.partition(".")[0]
-
-
 def layer(module: str) -> int | None:
     ranks = [rank for rank, line in enumerate(LAYERS) if room(module) in line]
     return ranks[0] if ranks else None
-
-
-def module_name(path: Path, root: Path) -> str:
-    parts = path.relative_to(root).with_suffix("").parts
-    return ".".join(part for part in parts if part != "__init__")
-
-
-def lazy_nodes(tree: ast.AST) -> set[ast.AST]:
-    """All nodes that run when a function is called, or never, but for a type checker."""
-    return {
-        inner
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        or (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
-        for inner in ast.walk(node)
-    }
-
-
-def imports(tree: ast.AST, root: Path) -> Iterator[Import]:
-    lazy = lazy_nodes(tree)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        eager = node not in lazy
-        for name in names:
-            if not inside(name, "isotherm"):
-                yield Import(node.lineno, name, internal=False, eager=eager)
-                continue
-            module = name.removeprefix("isotherm").removeprefix(".")
-            target = root.joinpath(*module.split("."))
-            if isinstance(node, ast.ImportFrom) and not (
-                target.is_dir() or target.with_suffix(".py").exists()
-            ):
-                module = module.rpartition(".")[0]  # a name defined in a module
-            yield Import(node.lineno, module, internal=True, eager=eager)
 
 
 def import_faults(module: str, found: Import) -> Iterator[str]:
@@ -182,27 +126,6 @@ def faults(root: Path) -> list[str]:
         name = path.relative_to(root.parent).as_posix()
         found.extend(f"{name}:{line}: {what}" for line, what in sorted(hits))
     return found
-
-
-def room_edges(root: Path) -> dict[str, set[str]]:
-    """For each folder the folders that loading it loads."""
-    edges: dict[str, set[str]] = {}
-    for path in sorted(root.rglob("*.py")):
-        mine = room(module_name(path, root))
-        below = edges.setdefault(mine, set())
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        found = [item for item in imports(tree, root) if item.internal and item.eager]
-        below.update(room(item.module) for item in found if room(item.module) != mine)
-    return edges
-
-
-def circle(edges: dict[str, set[str]]) -> list[str]:
-    """Folders that load each other in a circle; none if there is no circle."""
-    left = dict(edges)
-    while free := [one for one, below in left.items() if not below & left.keys()]:
-        for one in free:
-            del left[one]
-    return sorted(left)
 
 
 def test_no_folder_loads_itself_in_a_circle() -> None:
