@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from isotherm.anneal.crossval import Curve
 from isotherm.anneal.trace import Outcome, Record, Step
 from isotherm.errors import IsothermError
 from isotherm.graph.neighbors import METHODS, Neighbors
@@ -53,6 +54,8 @@ TYPES: dict[str, Any] = {
     "peak_memory_": float,
     "tree_": Tree,
     "grid_": LatentGrid,
+    "cv_curve_": Curve,
+    "topic_tree_": Tree,
     "neighbors_": Neighbors | None,
     "graph_": sparse.csr_array,
 }
@@ -93,7 +96,7 @@ MAP = ("mean_", "scale_", "grid_", "nodes_", "weight_", "centres_", "noise_varia
 MODELS = {
     "AspectModel": ("Aspect", "AspectLeaveOneOut"),
     "OneSidedClustering": ("Cluster", "ClusterLeaveOneOut"),
-    "DocumentMixture": ("Document",),
+    "DocumentMixture": ("Document", "Cluster"),
     "HierarchicalClustering": ("Hierarchy",),
     "TwoSidedClustering": ("TwoSided",),
     "DTM": ("DTM",),

@@ -36,12 +36,13 @@ SHAPES: dict[str, dict[str, str]] = {
         **{"weight": "K", "tokens": "K", "word_topic": "J K"},
         **{"columns": "J K", "mass": "K", "pseudo": "J"},
     },
+    "Curve": {"relative": "N", "score": "N"},
     "FactorizedRows": {"posterior": "I *", "topic": "I K"},
     "FactorizedStats": {"word": "* K", "topic": "* K", "mass": "*"},
     "GtmParams": {"weight": "~M D", "noise": "+", "mass": "N|N D", "scale": "+"},
     "GtmStats": {"mass": "N|N D", "moment": "~N D", "square": "", "cells": "D"},
     "HierarchyParams": {
-        **{"weight": "K", "share": "K *", "tokens": "A", "word_node": "J A", "square": "* K"}
+        **{"weight": "K", "share": "K *", "tokens": "A", "word_node": "J A", "square": "* K|* 0"}
     },
     "HierarchyRows": {"posterior": "I K", "share": "I * *"},
     "LdaParams": {"lam": "K", "word_topic": "J K"},

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-from isotherm.anneal import schedule, stages, start, stepwise, trace
+from isotherm.anneal import crossval, schedule, stages, start, stepwise, trace
 from isotherm.anneal.growth import branches, grow
 from isotherm.data import _file
 from isotherm.estimators import (
@@ -63,6 +63,7 @@ ESTIMATORS: tuple[type[Annealed], ...] = (
 PLAIN: dict[str, type[Any]] = {
     # runs
     "Branches": branches.Branches,
+    "Curve": crossval.Curve,
     "Fit": trace.Fit,
     "Grown": grow.Grown,
     "Growth": grow.Growth,
