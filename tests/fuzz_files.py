@@ -33,11 +33,11 @@ from typing import Any
 import numpy as np
 
 import isotherm
-from io_cases import ESTIMATORS, V, X, data_of
 from isotherm import CorpusMap, Counts, IsothermError, SearchIndex, Stages, StoredCounts, TimeLimit
 from isotherm.data import _stored_check
 from isotherm.format import archive
 from isotherm.io import checkpoint
+from support.estimators import ESTIMATORS, V, X, data_of
 
 SECONDS = 30
 ROOM = 6 << 30  # what a process may take at all

@@ -9,7 +9,7 @@ from scipy.stats import poisson
 
 from models import test_laws
 from models.conftest import TEMPERATURES
-from models.steps import begin, place, sweep, sweeps
+from support.models import begin, place, sweep, sweeps
 from test_docs import ROOT, run_page
 
 # Every law is a test of this module too, on the model of the page.

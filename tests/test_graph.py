@@ -21,7 +21,7 @@ from isotherm import IsothermError, IsothermWarning, Neighbors, as_counts, neigh
 from isotherm.data.counts import Counts
 from isotherm.graph import neighbors
 from isotherm.graph.neighbors import as_graph, isolated_rows, n_graph_components, with_labels
-from strategies import counts_matrices
+from support.strategies import counts_matrices
 
 Table = NDArray[np.int64]
 

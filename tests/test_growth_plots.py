@@ -15,7 +15,7 @@ from isotherm import (
 )
 from isotherm.estimators.fitted import branch_words, node_distributions
 from isotherm.plots.growth import how_many
-from models.planted import mixture_of_unigrams
+from support.corpora import mixture_of_unigrams
 
 PLANTED = mixture_of_unigrams((80, 60), 3, (40, 80), 0.1, seed=2)
 NAMES = [f"w{j}" for j in range(60)]

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anneal.corpora import admixture, place
 from isotherm.anneal.callbacks import Callback, HeldoutRule, Log, Progress, Recorder, TimeLimit
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.schedule import Exponential
 from isotherm.anneal.trace import Fit, Outcome, Record, State
 from isotherm.models.aspect import Aspect
+from support.anneal import place
+from support.corpora import admixture
 
 
 def cooling(scores: list[float], slopes: list[float], distinct: int = 1) -> Fit:

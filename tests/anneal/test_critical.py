@@ -25,9 +25,18 @@ from isotherm.models.aspect import Aspect
 from isotherm.models.base import distinct_components
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
-from models.steps import Array, Local, begin, place, poisson_counts, sweep, sweeps
-from models.toy import COUNTS as TOY
-from models.toy import aspect_start, cluster_start
+from support.corpora import TOY
+from support.models import (
+    Array,
+    Local,
+    aspect_start,
+    begin,
+    cluster_start,
+    place,
+    poisson_counts,
+    sweep,
+    sweeps,
+)
 
 COUNTS = poisson_counts(7)
 DATA = place(COUNTS)

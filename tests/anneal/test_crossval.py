@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anneal.corpora import admixture, place
 from isotherm.anneal.crossval import Curve, Fold, cross_validate
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.heldout import HeldoutRows
@@ -15,6 +14,8 @@ from isotherm.data.base import Array
 from isotherm.errors import IsothermError
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
+from support.anneal import place
+from support.corpora import admixture
 
 
 def folds_of(X: Array, n_folds: int = 3) -> list[Fold]:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from anneal.corpora import admixture, place, random_state, toy
 from isotherm import _nested
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.critical import critical_temperatures
@@ -25,6 +24,8 @@ from isotherm.models.base import distinct_components
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
 from isotherm.placement.base import Data, Expected
+from support.anneal import place, random_state
+from support.corpora import TOY, admixture
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -101,7 +102,7 @@ class Quadratic:
 
 
 def one_number(model: Quadratic, spy: Spy | None = None, **settings: Any) -> Fit:
-    data = place(toy())
+    data = place(TOY)
     settings = {"schedule": Fixed(1.0), "relaxation": NO_RELAXATION, "tol": 1e-6} | settings
     annealer = Annealer(callbacks=() if spy is None else (spy,), **settings)
     begin = State(Point(np.ones(1)), (NoRows(np.zeros((6, 1))),), model.extra)
@@ -112,7 +113,7 @@ def test_settles_at_the_first_sweep_that_gains_no_more_than_tol() -> None:
     spy = Spy()
     fit = one_number(Quadratic(), spy, tol=1e-5)
     energies = 0.81 ** np.arange(200)
-    # The tolerance is per token, and the toy has 119 of them.
+    # The tolerance is per token, and the TOY has 119 of them.
     expected = int(np.argmax(-np.diff(energies) <= 119e-5)) + 2
     assert fit.trace[0].sweeps == expected == len(spy.sweeps)
     np.testing.assert_allclose(spy.energies, energies[:expected], rtol=1e-12)
@@ -220,7 +221,7 @@ def sweeps_to(energies: Sequence[float], goal: float) -> int:
     ("model", "T"), [(Aspect(2), 1.0), (Aspect(2), 1.25), (Cluster(2), 9.0), (Document(2), 10.5)]
 )
 def test_over_relaxation_takes_fewer_sweeps_to_the_same_energy(model: Any, T: float) -> None:
-    data = place(toy())
+    data = place(TOY)
     begin = random_state(model, data, 1)
     spies = Spy(), Spy()
     for spy, relaxation in zip(spies, (NO_RELAXATION, Relaxation()), strict=True):
@@ -318,7 +319,7 @@ def test_critical_temperatures_are_noted(annealer: Annealer) -> None:
 
 
 def test_first_critical_is_unknown_where_nobody_asked() -> None:
-    fit = Annealer(Fixed(1.0)).run(Aspect(2), place(toy()), rng())
+    fit = Annealer(Fixed(1.0)).run(Aspect(2), place(TOY), rng())
     assert np.isnan(fit.first_critical)
 
 
@@ -448,7 +449,7 @@ def test_interrupt_before_the_first_temperature_is_done_goes_through() -> None:
     spy = Spy()
     annealer = Annealer(Exponential(0.9), callbacks=(spy, Interrupt(1)))
     with pytest.raises(KeyboardInterrupt):
-        annealer.run(Aspect(3), place(toy()), rng())
+        annealer.run(Aspect(3), place(TOY), rng())
     assert (len(spy.sweeps), spy.ended) == (2, 1)
 
 
@@ -460,7 +461,7 @@ class Stop(Callback):
 def test_a_callback_stops_the_run_after_all_have_heard() -> None:
     spy = Spy()
     annealer = Annealer(Exponential(0.9), callbacks=(Stop(), spy))
-    fit = annealer.run(Aspect(2), place(toy()), rng())
+    fit = annealer.run(Aspect(2), place(TOY), rng())
     assert fit.outcome is Outcome.STOPPED
     assert len(fit.trace) == len(spy.fits) == 2
 
@@ -504,7 +505,7 @@ def test_a_state_may_come_back_with_more_components(model: Any, hot: float, cold
 
 
 def test_doubling_aspects_changes_no_energy() -> None:
-    data, model = place(toy()), Aspect(2)
+    data, model = place(TOY), Aspect(2)
     fit = Annealer(Fixed(1.2), tol=1e-12, max_sweeps=500).run(model, data, rng())
     spy = Spy()
     Annealer(Fixed(1.2), max_sweeps=1, callbacks=(spy,)).run(

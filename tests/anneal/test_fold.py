@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anneal.corpora import admixture, place
 from isotherm.anneal.engine import NO_RELAXATION, Annealer
 from isotherm.anneal.fold import SMALL, fold_in
 from isotherm.anneal.schedule import Fixed
@@ -18,6 +17,8 @@ from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
 from isotherm.placement.local import Local
+from support.anneal import place
+from support.corpora import admixture
 
 MODELS = [
     (Aspect(4), 1.3),

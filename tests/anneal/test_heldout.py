@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
 
-from anneal.corpora import admixture, place
 from isotherm.anneal.callbacks import HeldoutRule
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.heldout import HeldoutRows, HeldoutTokens, log_likelihood, smoothed_unigram
@@ -21,6 +20,8 @@ from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import Cluster, ClusterParams
 from isotherm.models.document import Document
 from isotherm.placement.local import Local
+from support.anneal import place
+from support.corpora import admixture
 
 K = 4
 

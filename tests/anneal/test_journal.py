@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anneal.corpora import admixture, one_topic_each, place
-from io_cases import assert_same
 from isotherm.anneal import journal
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.engine import NO_RELAXATION, Annealer
@@ -21,29 +19,9 @@ from isotherm.data.counts import Counts
 from isotherm.data.split import hold_out_tokens
 from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import Cluster
-
-
-class Memory:
-    """A journal of one page, with what an earlier process left on it."""
-
-    def __init__(
-        self, fit: Fit | None = None, point: Point | None = None, state: Any = None
-    ) -> None:
-        self.fit, self.point, self.state = fit, point, state
-        self.points: list[tuple[Point, Any]] = []
-        self.ends: list[Fit | None] = []
-
-    def page(self, annealer: Any, model: Any, data: Any, rng: Any, *more: Any) -> "Memory":
-        self.rng = rng
-        if self.state is not None:
-            rng.bit_generator.state = self.state
-        return self
-
-    def note(self, point: Point) -> None:
-        self.points.append((point, self.rng.bit_generator.state))
-
-    def end(self, fit: Fit | None) -> None:
-        self.ends.append(fit)
+from support.anneal import Memory, place
+from support.corpora import admixture, one_topic_each
+from support.estimators import assert_same, timeless
 
 
 class Heard(Callback):
@@ -94,11 +72,6 @@ def run(pages: Memory, name: str, callback: Callback) -> Fit:
 def whole(name: str) -> tuple[Fit, Memory, Heard]:
     pages, heard = Memory(), Heard()
     return run(pages, name, heard), pages, heard
-
-
-def timeless(fit: Fit) -> Fit:
-    trace = tuple(dataclasses.replace(record, seconds=0.0) for record in fit.trace)
-    return dataclasses.replace(fit, trace=trace)
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -19,7 +19,7 @@ from isotherm.data.counts import Counts
 from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
 from isotherm.placement.local import Local
-from models.planted import mixture_of_unigrams
+from support.corpora import mixture_of_unigrams
 
 RNG = np.random.default_rng(3)
 WEIGHTS = RNG.dirichlet(np.full(7, 0.3), 60)

@@ -21,7 +21,7 @@ from isotherm.data.counts import Counts
 from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.cluster import Cluster
 from isotherm.placement.local import Local
-from models.planted import mixture_of_unigrams
+from support.corpora import mixture_of_unigrams
 
 PLANTED = mixture_of_unigrams((80, 60), 4, (40, 80), 0.1, seed=2)
 TRAIN, VALID = split_tokens(Counts(PLANTED.counts), (0.9, 0.1), 0)

@@ -10,7 +10,7 @@ from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
 from isotherm.models.base import FLOOR
 from isotherm.placement.local import Local
-from models.steps import Array, begin, poisson_counts, sweep
+from support.models import Array, begin, poisson_counts, sweep
 
 COUNTS = poisson_counts(1, (12, 9))
 ONES = np.ones(len(COUNTS))

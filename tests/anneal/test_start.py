@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anneal.corpora import admixture, matched, place, toy
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.schedule import Exponential, Fixed
 from isotherm.anneal.start import Noisy, Spectral, orthonormal, varimax
@@ -17,6 +16,8 @@ from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
 from isotherm.placement.local import Local
+from support.anneal import place
+from support.corpora import TOY, admixture, matched
 
 
 def rng(seed: int) -> np.random.Generator:
@@ -141,7 +142,7 @@ def test_spectral_runs_end_alike_where_noisy_ones_do_not() -> None:
 
 
 def test_toy_fit_from_either_start_reaches_the_same_optimum() -> None:
-    data = place(toy())
+    data = place(TOY)
     ends = [
         Annealer(Exponential(0.9), start=start, tol=1e-9, max_sweeps=3000)
         .run(Aspect(2), data, rng(0))

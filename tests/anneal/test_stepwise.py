@@ -7,9 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anneal.corpora import admixture, one_topic_each, place, random_state
-from anneal.test_journal import Memory, timeless
-from io_cases import assert_same
 from isotherm.anneal import journal
 from isotherm.anneal.callbacks import Callback, HeldoutRule
 from isotherm.anneal.engine import NO_RELAXATION, Annealer
@@ -29,6 +26,9 @@ from isotherm.models.document import Document
 from isotherm.models.two_sided import TwoSided
 from isotherm.placement.batches import Batch
 from isotherm.placement.local import Local
+from support.anneal import Memory, place, random_state
+from support.corpora import admixture, one_topic_each
+from support.estimators import assert_same, timeless
 
 MODELS = {
     "aspect": Aspect(3),

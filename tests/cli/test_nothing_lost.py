@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from images.pictures import two_waves
 from isotherm import AspectModel, Counts, checkpointing, cli, demo, load
 from isotherm.cli import kept, own, runs
 from isotherm.data.stored import StoredCounts
 from isotherm.format.atomic import PAGE_MARK, is_own_page, replacing
 from isotherm.format.scratch import LOCK, Scratch
 from isotherm.images import files
+from support.corpora import two_waves
 
 LINKS = pytest.mark.skipif(os.name != "posix", reason="links need rights on this system")
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from cli.stories import write_stories
-from images.pictures import two_waves
 from isotherm import cli
 from isotherm.images import files
+from support.corpora import two_waves
 
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from images.pictures import two_waves
 from isotherm import cli, segment
 from isotherm.images import files
+from support.corpora import two_waves
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from scipy import sparse
 from isotherm.data import base
 from isotherm.data.base import Block, blocks_of, row_bounds
 from isotherm.data.counts import Counts
-from strategies import counts_matrices
+from support.strategies import counts_matrices
 
 Array = np.ndarray[Any, Any]
 

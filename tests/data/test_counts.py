@@ -11,7 +11,7 @@ from scipy import sparse
 from isotherm.data.counts import Counts, as_counts
 from isotherm.data.stored import StoredCounts
 from isotherm.errors import IsothermError
-from strategies import counts_matrices, with_names
+from support.strategies import counts_matrices, with_names
 
 FORMATS = ["coo", "csr", "csc", "bsr", "dia", "dok", "lil"]
 DTYPES = [np.bool_, np.uint8, np.uint16, np.int32, np.int64, np.uint64]

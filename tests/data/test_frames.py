@@ -10,7 +10,7 @@ from scipy import sparse
 
 from isotherm.data.counts import Counts, as_counts
 from isotherm.errors import IsothermError
-from strategies import counts_matrices, with_names
+from support.strategies import counts_matrices, with_names
 
 LIBRARIES = [pd.DataFrame, pl.DataFrame, pl.LazyFrame]
 

@@ -13,7 +13,7 @@ from scipy import sparse
 from isotherm.data import split
 from isotherm.data.counts import Counts, as_counts
 from isotherm.data.split import _MANY_TOKENS, hold_out_rows, hold_out_tokens
-from strategies import counts_matrices
+from support.strategies import counts_matrices
 
 Array = NDArray[Any]
 

@@ -11,7 +11,7 @@ from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
 from isotherm.placement.base import Expected
 from isotherm.placement.local import Local
-from strategies import counts_matrices
+from support.strategies import counts_matrices
 
 Array = np.ndarray[Any, Any]
 KERNELS = Reference()

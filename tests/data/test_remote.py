@@ -13,7 +13,7 @@ from isotherm.models.aspect import Aspect
 from isotherm.placement.base import Expected
 from isotherm.placement.cluster import worker
 from isotherm.placement.local import Local
-from models.steps import begin, random_table, sweeps
+from support.models import begin, random_table, sweeps
 
 pytest.importorskip("distributed")
 from isotherm.placement.cluster import remote

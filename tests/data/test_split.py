@@ -8,7 +8,7 @@ from scipy import sparse
 from isotherm.data.counts import Counts
 from isotherm.data.split import as_generator, split_rows, split_tokens
 from isotherm.errors import IsothermError
-from strategies import counts_matrices
+from support.strategies import counts_matrices
 
 SEEDS = st.integers(0, 2**32 - 1)
 

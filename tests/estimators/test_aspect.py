@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anneal.corpora import admixture, matched
 from isotherm import (
     Adaptive,
     AspectModel,
@@ -17,6 +16,7 @@ from isotherm import (
     Spectral,
     Tempered,
 )
+from support.corpora import admixture, matched
 
 X, TOPICS = admixture(150, 60, 4, length=120, seed=2)
 

@@ -8,7 +8,6 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from anneal.corpora import admixture
 from isotherm import (
     Adaptive,
     AspectModel,
@@ -24,6 +23,7 @@ from isotherm import (
     TimeLimit,
 )
 from isotherm.data.base import Array
+from support.corpora import admixture
 
 ALL = (AspectModel, OneSidedClustering, DocumentMixture)
 X = admixture(20, 8)[0]

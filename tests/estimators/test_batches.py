@@ -9,7 +9,6 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 import isotherm
-from anneal.corpora import admixture, one_topic_each
 from isotherm import (
     AspectModel,
     Counts,
@@ -20,6 +19,7 @@ from isotherm import (
     StoredCounts,
 )
 from isotherm.placement.disk import streamed
+from support.corpora import admixture, one_topic_each
 
 KINDS = (AspectModel, OneSidedClustering, DocumentMixture)
 STEPS = Stepwise(batch=60)

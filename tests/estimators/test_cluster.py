@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from anneal.corpora import admixture, one_topic_each
 from isotherm import Exponential, Fixed, OneSidedClustering
+from support.corpora import admixture, one_topic_each
 
 X, LABELS = one_topic_each(120, 50, 4, length=60)
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from anneal.corpora import admixture
 from isotherm import (
     AspectModel,
     Callback,
@@ -24,6 +23,7 @@ from isotherm import (
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.trace import Fit
 from isotherm.data.split import hold_out_tokens
+from support.corpora import admixture
 
 ALL = [AspectModel, OneSidedClustering, DocumentMixture]
 X = admixture(90, 40)[0]

@@ -8,7 +8,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score, train_test_split
 
-from anneal.corpora import admixture, one_topic_each
 from isotherm import (
     AspectModel,
     Callback,
@@ -31,6 +30,7 @@ from isotherm.kernels.reference import Reference
 from isotherm.models.base import DEAD, distinct_components, held_back
 from isotherm.models.document import Document
 from isotherm.placement.local import Local
+from support.corpora import admixture, one_topic_each
 
 ALL = [AspectModel, OneSidedClustering, DocumentMixture]
 X = admixture(90, 40)[0]

@@ -15,7 +15,7 @@ from isotherm.anneal.start import state_of
 from isotherm.data.stored import StoredCounts
 from isotherm.estimators import growing
 from isotherm.models.aspect import Aspect
-from models.planted import mixture_of_unigrams
+from support.corpora import mixture_of_unigrams
 
 PLANTED = mixture_of_unigrams((120, 80), 4, (40, 80), 0.1, seed=5)
 KINDS = [AspectModel, OneSidedClustering, DocumentMixture]

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from anneal.corpora import admixture
 from isotherm import (
     DTM,
     GTM,
@@ -30,6 +29,7 @@ from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.stages import Stages
 from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.devices import kernels_on
+from support.corpora import admixture
 
 COUNTS = admixture(40, 30, 3)[0]
 # ISOTHERM_TEST_DEVICE=cuda in the environment runs the same on a GPU.

@@ -9,8 +9,8 @@ from scipy.special import logsumexp
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import KFold
 
-from anneal.corpora import admixture, one_topic_each
 from isotherm import DocumentMixture, Exponential, Fixed, IsothermWarning
+from support.corpora import admixture, one_topic_each
 
 X, LABELS = one_topic_each(120, 50, 4, length=60)
 

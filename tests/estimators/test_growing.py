@@ -29,7 +29,7 @@ from isotherm.anneal.trace import way
 from isotherm.maps.corpus import Cooling
 from isotherm.plots import annealing
 from isotherm.viewer.contents import cooling_meta
-from models.planted import mixture_of_unigrams
+from support.corpora import mixture_of_unigrams
 
 K = 4
 PLANTED = mixture_of_unigrams((120, 80), K, (40, 80), 0.1, seed=5)

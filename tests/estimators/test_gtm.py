@@ -33,7 +33,7 @@ from isotherm.anneal.engine import Annealer
 from isotherm.anneal.trace import Fit, Record
 from isotherm.data.base import Array
 from isotherm.estimators.mapping import joined
-from models.maps import curved, free_energy, spectrum
+from support.maps import curved, free_energy, spectrum
 
 
 def curve(n_rows: int = 90, seed: int = 0, missing: float = 0.0) -> tuple[Array, Array]:

@@ -21,7 +21,7 @@ from isotherm import (
     TimeLimit,
 )
 from isotherm.data.base import Array
-from models.maps import curved
+from support.maps import curved
 
 X = curved(60)
 QUICK = Exponential(0.7)

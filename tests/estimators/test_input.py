@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from anneal.corpora import admixture, place
 from isotherm import AspectModel, Counts, DocumentMixture, OneSidedClustering
 from isotherm.data.base import Array
+from support.anneal import place
+from support.corpora import admixture
 
 ALL = [AspectModel, OneSidedClustering, DocumentMixture]
 X = admixture(60, 30)[0]

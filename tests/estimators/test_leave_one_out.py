@@ -12,7 +12,7 @@ from isotherm import AspectModel, Exponential, Fixed, Grid, OneSidedClustering, 
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
 from isotherm.estimators import leave_one_out
-from models.planted import admixture, mixture_of_unigrams
+from support.corpora import admixture, mixture_of_unigrams
 
 KINDS = [AspectModel, OneSidedClustering]
 CORPUS = mixture_of_unigrams((60, 40), 3, (15, 25), 0.3).counts
@@ -36,7 +36,7 @@ def heldout(kind: Any, counts: Any, **settings: Any) -> float:
 
 
 def test_aspects_of_sparse_counts_predict_better() -> None:
-    counts = admixture((150, 120), 5, 4500, seed=2).counts
+    counts = admixture(150, 120, 5, 30, seed=2, alpha=0.1, sparse=0.1)[0]
     plain, left_out = (
         heldout(AspectModel, counts, n_components=20, leave_one_out=flag) for flag in (False, True)
     )

@@ -20,7 +20,6 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from anneal.corpora import admixture, one_topic_each
 from isotherm import (
     DTM,
     LTM,
@@ -37,7 +36,8 @@ from isotherm import (
 )
 from isotherm.estimators.starts.linked import NearTopics, RandomRows
 from isotherm.graph.neighbors import with_labels
-from models.linked_rows import q2
+from support.corpora import admixture, one_topic_each
+from support.linked import q2
 
 # Three clear groups have no edges between them, and DTM says so.
 pytestmark = pytest.mark.filterwarnings("ignore:the graph has:isotherm.IsothermWarning")

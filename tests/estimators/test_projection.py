@@ -9,7 +9,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from anneal.corpora import admixture, one_topic_each
 from isotherm import (
     PCP,
     TTMM,
@@ -22,6 +21,7 @@ from isotherm import (
 )
 from isotherm.evaluate import nmi
 from isotherm.models.pcp import FactorizedPcp, Pcp
+from support.corpora import admixture, one_topic_each
 
 X, LABELS = one_topic_each(90, 40, 3)
 NEW = one_topic_each(90, 40, 3, seed=0, length=25)[0]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from anneal.corpora import one_topic_each
 from isotherm import PCP, TTMM, Exponential, Fixed, Grid, IsothermError
+from support.corpora import one_topic_each
 
 X, _ = one_topic_each(90, 40, 3)
 KINDS: dict[str, Any] = {

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anneal.corpora import one_topic_each, topics
 from isotherm import PCP, TTMM, Callback, Exponential, Fixed, Noisy, TimeLimit
 from isotherm.errors import IsothermWarning
 from isotherm.evaluate import nmi
+from support.corpora import one_topic_each, topics
 
 CENTRES = np.array(
     [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0.5, 0.5, 0], [0, 0.5, 0.5], [0.5, 0, 0.5]], np.float64

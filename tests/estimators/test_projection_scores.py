@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anneal.corpora import admixture, one_topic_each
 from isotherm import PCP, TTMM, IsothermError, IsothermWarning
 from isotherm.estimators.row_densities import lda_document_bounds
+from support.corpora import admixture, one_topic_each
 
 X, _ = one_topic_each(90, 40, 3)
 NEW = one_topic_each(90, 40, 3, seed=0, length=25)[0]

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anneal.corpora import admixture, one_topic_each, place
 from isotherm.estimators.starts.projection import (
     ClustersAndTopics,
     OwnClusters,
@@ -16,7 +15,9 @@ from isotherm.estimators.starts.projection import (
 from isotherm.evaluate import nmi
 from isotherm.models.pcp import FactorizedPcp, Pcp
 from isotherm.models.ttmm import Ttmm
-from models.steps import same, sweep
+from support.anneal import place
+from support.corpora import admixture, one_topic_each
+from support.models import same, sweep
 
 X, LABELS = one_topic_each(90, 40, 3)
 DATA = place(X)

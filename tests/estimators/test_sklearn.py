@@ -18,7 +18,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from anneal.corpora import admixture, one_topic_each
 from isotherm import (
     GTM,
     PCP,
@@ -29,6 +28,7 @@ from isotherm import (
     OneSidedClustering,
     TwoSidedClustering,
 )
+from support.corpora import admixture, one_topic_each
 
 ALL = [
     AspectModel,

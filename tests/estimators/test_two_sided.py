@@ -11,7 +11,6 @@ from scipy import sparse
 from sklearn.cluster import SpectralBiclustering
 from sklearn.metrics import adjusted_rand_score
 
-from anneal.corpora import one_topic_each
 from isotherm import (
     Adaptive,
     Callback,
@@ -27,6 +26,7 @@ from isotherm import (
 from isotherm.anneal.trace import Record
 from isotherm.estimators.starts.two_sided import Heating, OneSidedFits
 from isotherm.models.two_sided import association, mutual_information
+from support.corpora import one_topic_each
 
 # How often clusters meet: every row and every column has a pattern of its own.
 STRONG = np.array([[4, 1, 1, 4], [1, 4, 1, 4], [1, 1, 4, 1], [4, 4, 1, 1]])

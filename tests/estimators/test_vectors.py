@@ -11,7 +11,7 @@ from scipy import sparse
 
 from isotherm import GTM, Counts, Fixed, IsothermError, StoredCounts
 from isotherm.data.base import Array
-from models.maps import curved
+from support.maps import curved
 
 X = curved(40)
 # Names of columns do not matter here, and numpy would rather be without its matrices.

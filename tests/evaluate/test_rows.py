@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from anneal.corpora import admixture
 from isotherm.errors import IsothermError
 from isotherm.evaluate import (
     lda_document_bounds,
@@ -16,6 +15,7 @@ from isotherm.evaluate import (
     row_perplexity,
     unigram_perplexity,
 )
+from support.corpora import admixture
 
 X, TABLE = admixture(30, 20)
 

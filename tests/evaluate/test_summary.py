@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from sklearn.decomposition import NMF
 
-from anneal.corpora import admixture
 from isotherm import PCP, AspectModel, Counts, OneSidedClustering, evaluate
 from isotherm.errors import IsothermError
 from isotherm.evaluate import EvaluationReport, evaluate_topics
+from support.corpora import admixture
 
 X, TABLE = admixture(60, 40)
 WORDS = [f"word{j}" for j in range(X.shape[1])]

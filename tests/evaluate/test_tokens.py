@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anneal.corpora import admixture, place
 from isotherm import evaluate
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
@@ -17,6 +16,8 @@ from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
+from support.anneal import place
+from support.corpora import admixture
 
 
 @pytest.mark.parametrize(

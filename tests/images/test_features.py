@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import signal
 
-from images.pictures import two_waves
 from isotherm.images import features
+from support.corpora import two_waves
 
 
 def gabor(wavelength: int, angle: float) -> Any:

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from images.pictures import two_waves
 from isotherm import Callback, IsothermError, Segmentation, segment
 from isotherm.images import files
 from isotherm.images.segment import _depth, as_grey
+from support.corpora import two_waves
 
 IMAGE = two_waves()
 

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from io_cases import ESTIMATORS, FEW, X, assert_same, assert_same_fit, fitted
-from io_crashes import MORE, Crash, Crashing
 from isotherm import (
     GTM,
     AspectModel,
@@ -26,6 +24,8 @@ from isotherm.anneal import journal
 from isotherm.anneal.trace import Fit
 from isotherm.format import archive
 from isotherm.io import checkpoint
+from support.crashes import MORE, Crash, Crashing
+from support.estimators import ESTIMATORS, FEW, X, assert_same, assert_same_fit, fitted
 
 
 def test_runs_within_a_run_are_not_kept_once_they_are_used(

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from io_cases import assert_same
 from isotherm import IsothermError
 from isotherm.anneal.trace import Record
 from isotherm.format import codec
 from isotherm.io.registry import known
 from isotherm.models import base as models
 from isotherm.models.base import Topics
+from support.estimators import assert_same
 
 
 class Pair(NamedTuple):

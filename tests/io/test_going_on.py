@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from io_cases import ESTIMATORS, assert_same_fit, fitted
-from io_crashes import MORE, Crash, Crashing
+from support.crashes import MORE, Crash, Crashing
+from support.estimators import ESTIMATORS, assert_same_fit, fitted
 
 
 @pytest.mark.parametrize("name", [*ESTIMATORS, *MORE])

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import isotherm
-from io_cases import ESTIMATORS, assert_same_fit, fitted
 from isotherm import Counts
+from support.estimators import ESTIMATORS, assert_same_fit, fitted
 
 pytestmark = pytest.mark.skipif(
     not hasattr(signal, "SIGKILL"), reason="no such signal on this system"
@@ -27,7 +27,7 @@ import numpy as np
 import isotherm
 from isotherm.anneal.callbacks import Callback
 from isotherm.io import checkpoint
-from io_cases import ESTIMATORS, data_of, FEW
+from support.estimators import ESTIMATORS, data_of, FEW
 
 def in_child(work, seconds):
     child = os.fork()

@@ -12,7 +12,6 @@ import pytest
 from scipy import sparse
 
 import isotherm
-from io_cases import ESTIMATORS, X, assert_same, data_of
 from isotherm import (
     GTM,
     AspectModel,
@@ -28,6 +27,7 @@ from isotherm import (
 from isotherm.estimators.annealed import Annealed
 from isotherm.format import archive, codec
 from isotherm.io import registry
+from support.estimators import ESTIMATORS, X, assert_same, data_of
 
 
 @cache

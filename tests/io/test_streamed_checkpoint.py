@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import isotherm
-from anneal.corpora import admixture
 from isotherm import AspectModel, Counts, IsothermError, OneSidedClustering, Stepwise, StoredCounts
 from isotherm.models.aspect import AspectRows
 from isotherm.placement.disk import exported, streamed
 from isotherm.placement.disk.cache import Shelf
 from isotherm.placement.disk.exported import Folder, Found
+from support.corpora import admixture
 
 
 class Stop(isotherm.Callback):

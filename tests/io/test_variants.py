@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import isotherm
-from io_cases import V, X, assert_same
 from isotherm import (
     DTM,
     GTM,
@@ -32,6 +31,7 @@ from isotherm import (
     TwoSidedClustering,
 )
 from isotherm.io import registry
+from support.estimators import V, X, assert_same
 
 GROWS: dict[str, Any] = {"n_components": "auto", "max_components": 3}
 FACTORIZED = {"inference": "factorized"}

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import io_cases
 from isotherm import Counts, StoredCounts, load
 from isotherm.maps.corpus import CorpusMap
 from isotherm.retrieval.index import SearchIndex
+from support.estimators import ESTIMATORS, X, data_of
 
 WRITTEN = Path(__file__).parent / "written"
 FILES = sorted(WRITTEN.rglob("*.iso"))
@@ -21,7 +21,7 @@ OTHERS = (Counts, CorpusMap, SearchIndex)
 
 def test_there_are_files_of_every_kind() -> None:
     kinds = {type(load(path)) for path in FILES}
-    assert {type(one) for one in io_cases.ESTIMATORS.values()} <= kinds
+    assert {type(one) for one in ESTIMATORS.values()} <= kinds
     assert set(OTHERS) <= kinds
 
 
@@ -30,13 +30,13 @@ def test_a_file_of_an_earlier_version_is_read_and_used(path: Path) -> None:
     value: Any = load(path)
     if isinstance(value, Counts):
         assert list(value.row_names[:2]) == ["r0", "r1"]
-        np.testing.assert_array_equal(value.matrix.toarray(), io_cases.X)
+        np.testing.assert_array_equal(value.matrix.toarray(), X)
     elif isinstance(value, CorpusMap):
         assert value.coordinates.shape == (40, 2)
     elif isinstance(value, SearchIndex):
-        assert value.rank(io_cases.X[:3]).argmax(axis=1).shape == (3,)
+        assert value.rank(X[:3]).argmax(axis=1).shape == (3,)
     else:
-        places = value.transform(io_cases.data_of(value))
+        places = value.transform(data_of(value))
         assert len(places) == 40
         assert np.isfinite(places).all()
         assert type(value).__name__ in repr(value)
@@ -47,4 +47,4 @@ def test_a_file_of_an_earlier_version_is_read_and_used(path: Path) -> None:
 )
 def test_a_folder_of_an_earlier_version_is_read(path: Path) -> None:
     counts = StoredCounts(path)
-    np.testing.assert_array_equal(counts.load().matrix.toarray(), io_cases.X)
+    np.testing.assert_array_equal(counts.load().matrix.toarray(), X)

@@ -11,7 +11,7 @@ import pytest
 
 from isotherm.data.base import Block
 from isotherm.kernels.cpu.backend import Cpu
-from kernels.cases import Case, block_of, call, case_of
+from support.kernels import Case, block_of, call, case_of
 
 K = 64
 

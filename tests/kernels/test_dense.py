@@ -15,7 +15,7 @@ from isotherm.kernels.cpu import dense
 from isotherm.kernels.cpu._softmax import fast_exp
 from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
-from kernels.cases import VECTOR_FUNCTIONS
+from support.kernels import VECTOR_FUNCTIONS
 
 Array = np.ndarray[Any, Any]
 PLAIN = Reference()

@@ -9,7 +9,7 @@ from isotherm.data.base import Block
 from isotherm.kernels.base import Kernels, LeaveOneOut
 from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
-from kernels.cases import Array, block_of
+from support.kernels import Array, block_of
 
 BACKENDS = [
     pytest.param(Reference(), 1e-9, id="reference"),

@@ -8,57 +8,14 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import wrightomega, xlogy
 
-from isotherm.data.linked import Links
 from isotherm.kernels.cpu import linked
 from isotherm.kernels.cpu._linked import LEAST, _omega, log_rows
 from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
+from support.kernels import RULES, linked_case, linked_outputs
 
 Array = NDArray[Any]
 PLAIN, DOUBLE, SINGLE = Reference(), Cpu("float64"), Cpu("float32")
-RULES = ("quadratic", "linear", "divergence")
-
-
-def random_links(rng: np.random.Generator, n: int = 40, fill: float = 0.12) -> Links:
-    """A symmetric graph with weights; row 5 has no links."""
-    upper = np.triu(rng.uniform(0.5, 2.0, (n, n)) * (rng.random((n, n)) < fill), 1)
-    W = upper + upper.T
-    W[5], W[:, 5] = 0.0, 0.0
-    return Links.of(W)
-
-
-def case(seed: int = 0, K: int = 5, n: int = 40) -> tuple[Links, Array, Array]:
-    """Links, rows (n, K) with some zeros, counts (n, K) with an empty row and some zeros."""
-    rng = np.random.default_rng(seed)
-    theta = rng.dirichlet(np.full(K, 0.4), n)
-    theta[3, 0] *= K == 1
-    theta /= theta.sum(axis=1, keepdims=True)
-    counts = rng.gamma(0.4, 5.0, (n, K)) * (rng.random((n, K)) < 0.9)
-    counts[7] = 0.0
-    return random_links(rng, n), theta, counts
-
-
-def outputs(k: Any, name: str, seed: int = 0, K: int = 5, n: int = 40) -> list[Array]:
-    links, theta, counts = case(seed, K, n)
-    steps = np.append(np.arange(1, 10) / 10, 1.0)
-    if name == "simplex":
-        slope = np.random.default_rng(seed).normal(0.0, 3.0, theta.shape)
-        return [k.simplex(counts, links.row_totals, slope, theta)]
-    if name == "settled":
-        strengths = (0.0, 0.01, 1.0, 100.0, 1e6)
-        return [k.settled(links, theta, counts, s, rule, 2) for rule in RULES for s in strengths]
-    if name == "spread":
-        return [np.array(k.spread(links, theta))]
-    if name == "divergence":
-        return [np.array(k.divergence(links, theta))]
-    if name == "ascend":
-        ups = [k.ascend(links, theta, counts, ratio) for ratio in (1.0, 5.0, 80.0)]
-        return [np.append(up.theta.ravel(), up[1:]) for up in ups]
-    before, after = (np.sum(xlogy(counts, np.maximum(t, LEAST))) for t in (theta, counts + 1e-9))
-    bars = (-np.inf, before, 0.5 * (before + after), np.inf)
-    return [k.walk(counts, theta, steps, bar) for bar in bars]
-
-
 NAMES = ("simplex", "settled", "spread", "divergence", "ascend", "walk")
 
 
@@ -67,7 +24,9 @@ NAMES = ("simplex", "settled", "spread", "divergence", "ascend", "walk")
 @pytest.mark.parametrize("K", [1, 2, 5, 17])
 def test_equal_to_the_reference(k: Cpu, name: str, K: int) -> None:
     for seed in range(3):
-        pairs = zip(outputs(k, name, seed, K), outputs(PLAIN, name, seed, K), strict=True)
+        pairs = zip(
+            linked_outputs(k, name, seed, K), linked_outputs(PLAIN, name, seed, K), strict=True
+        )
         for found, expected in pairs:
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
@@ -77,9 +36,11 @@ def test_bit_identical_for_any_number_of_threads(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(linked, "PIECE", 64)
-    alone = outputs(Cpu("float32", 1), name, n=200)
+    alone = linked_outputs(Cpu("float32", 1), name, n=200)
     for threads in (2, 3, 8):
-        for one, other in zip(alone, outputs(Cpu("float32", threads), name, n=200), strict=True):
+        for one, other in zip(
+            alone, linked_outputs(Cpu("float32", threads), name, n=200), strict=True
+        ):
             np.testing.assert_array_equal(one, other)
 
 
@@ -138,7 +99,7 @@ def test_simplex_does_not_cancel(shift: float) -> None:
 
 
 def test_spread_is_that_of_the_definition() -> None:
-    links, theta, _ = case()
+    links, theta, _ = linked_case()
     W = links.matrix.toarray()
     square = ((theta[:, None] - theta) ** 2).sum(axis=2)
     L = np.diag(W.sum(axis=1)) - W
@@ -156,7 +117,7 @@ def test_spread_is_that_of_the_definition() -> None:
 @pytest.mark.parametrize("rule", RULES)
 def test_one_sweep_updates_colours_in_turn(rule: str) -> None:
     """Every row is the answer to its neighbours as they are then: later colours see new rows."""
-    links, theta, counts = case()
+    links, theta, counts = linked_case()
     order, starts = links.colours
     assert len(starts) > 3
     swept = DOUBLE.settled(links, theta, counts, 2.0, rule, 1)
@@ -184,7 +145,7 @@ def test_one_sweep_updates_colours_in_turn(rule: str) -> None:
 
 
 def test_walk_takes_the_first_step_that_is_good_enough() -> None:
-    _, start, counts = case()
+    _, start, counts = linked_case()
     totals = counts.sum(axis=1, keepdims=True)
     end = np.divide(counts, totals, out=start.copy(), where=totals > 0)
     for n in (1, 2, 3, 7, 10, 31):

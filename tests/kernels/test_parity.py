@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
-from kernels.cases import (
+from support.kernels import (
     FUNCTIONS,
     LINKED_FUNCTIONS,
     PATH_FUNCTIONS,

@@ -1,19 +1,17 @@
 """Mixtures along the paths of a tree: both backends, any threads, any corner."""
 
 import tracemalloc
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from isotherm.data.base import Block
 from isotherm.kernels.cpu import paths as tree_paths
 from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import LOG_FLOOR, Reference
 from isotherm.tree import Tree
-from kernels.cases import block_of, equal, uneven_block
+from support.kernels import PathCase, block_of, equal, paths_of, uneven_block
 
 Array = NDArray[Any]
 TREES = {
@@ -27,48 +25,9 @@ TREES = {
 DOUBLE = (Cpu("float64"), 1e-9)
 
 
-def paths_of(tree: Tree) -> Array:
-    paths = np.full((tree.n_leaves, tree.depth), -1)
-    for c in range(tree.n_leaves):
-        paths[c, tree.depth - len(tree.path(c)) :] = tree.path(c)
-    return paths
-
-
-class Case:
-    """Nodes, paths, shares of the rows, shares of all, prior and sums for a tree and a block."""
-
-    def __init__(self, tree: Tree, block: Block, seed: int = 0) -> None:
-        rng = np.random.default_rng(seed)
-        self.block, self.paths = block, paths_of(tree)
-        K, D = self.paths.shape
-        self.nodes = rng.dirichlet(np.full(block.n_columns, 0.3), tree.n_nodes).T.copy()
-        share = rng.dirichlet(np.ones(D), (block.n_rows + 1, K)) * (self.paths >= 0)
-        share /= share.sum(axis=2, keepdims=True)
-        self.shares, self.share = share[:-1], share[-1]
-        self.prior = np.log(rng.dirichlet(np.ones(K)))
-        self.sums = rng.uniform(0.0, 3.0, (block.n_columns, K))
-
-    def rounded(self) -> "Case":
-        """Everything as single precision holds it."""
-        for name in ("nodes", "shares", "share", "sums"):
-            setattr(self, name, getattr(self, name).astype(np.float32).astype(float))
-        self.block = replace(self.block, values=self.block.values.astype(np.float32).astype(float))
-        return self
-
-    def path(self, kernels: Any, power: float = 0.4, hard: bool = False) -> tuple[Any, ...]:
-        block = kernels.prepare(self.block)
-        return tuple(
-            kernels.path(block, self.nodes, self.paths, self.shares, self.prior, power, hard)
-        )
-
-    def tables(self, kernels: Any) -> tuple[Any, ...]:
-        mixed = kernels.mixed(self.nodes, self.paths, self.share)
-        return (mixed, *kernels.unmixed(self.nodes, self.sums, self.paths, self.share))
-
-
 @pytest.fixture(params=TREES.values(), ids=TREES.keys())
-def case(request: pytest.FixtureRequest) -> Case:
-    return Case(request.param, uneven_block(np.random.default_rng(3)))
+def case(request: pytest.FixtureRequest) -> PathCase:
+    return PathCase(request.param, uneven_block(np.random.default_rng(3)))
 
 
 def assert_close(expected: Any, found: Any, rtol: float) -> None:
@@ -77,12 +36,12 @@ def assert_close(expected: Any, found: Any, rtol: float) -> None:
 
 
 @pytest.mark.parametrize("hard", [False, True])
-def test_double_precision_equals_the_reference(case: Case, hard: bool) -> None:
+def test_double_precision_equals_the_reference(case: PathCase, hard: bool) -> None:
     assert_close(case.path(Reference(), hard=hard), case.path(DOUBLE[0], hard=hard), 1e-10)
     assert_close(case.tables(Reference()), case.tables(DOUBLE[0]), 1e-12)
 
 
-def test_single_precision_is_near_the_reference(case: Case) -> None:
+def test_single_precision_is_near_the_reference(case: PathCase) -> None:
     case.rounded()
     assert_close(case.path(Reference()), case.path(Cpu("float32")), 1e-4)
     assert_close(case.tables(Reference()), case.tables(Cpu("float32")), 1e-5)
@@ -90,7 +49,7 @@ def test_single_precision_is_near_the_reference(case: Case) -> None:
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_bit_identical_for_any_number_of_threads(
-    case: Case, precision: str, monkeypatch: pytest.MonkeyPatch
+    case: PathCase, precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tree_paths, "WORTH", 100)
     monkeypatch.setattr(tree_paths, "PIECE", 10)
@@ -103,7 +62,7 @@ def test_bit_identical_for_any_number_of_threads(
 
 
 @pytest.mark.parametrize(("kernels", "rtol"), [DOUBLE, (Cpu("float32"), 1e-4)])
-def test_mixtures_that_vanish_or_nearly_do(case: Case, kernels: Any, rtol: float) -> None:
+def test_mixtures_that_vanish_or_nearly_do(case: PathCase, kernels: Any, rtol: float) -> None:
     # Columns that no node has count as 1e-300 and are dealt by shares; tiny ones exactly.
     case.nodes[::7] = 0.0
     case.nodes[3::7] *= 1e-33
@@ -127,7 +86,7 @@ def test_a_column_that_nothing_explains_costs_the_floor_and_is_dealt_by_shares()
         assert found.squares[0] == pytest.approx([0.49, 0.36])
 
 
-def test_sums_are_consistent(case: Case) -> None:
+def test_sums_are_consistent(case: PathCase) -> None:
     found = Cpu("float64").path(
         case.block, case.nodes, case.paths, case.shares, case.prior, 0.4, False
     )
@@ -143,7 +102,7 @@ def test_sums_are_consistent(case: Case) -> None:
         assert (found.squares[:, c] <= found.nodes[:, leaf] * (1 + 1e-12)).all()
 
 
-def test_an_empty_row_keeps_its_shares_and_follows_the_prior(case: Case) -> None:
+def test_an_empty_row_keeps_its_shares_and_follows_the_prior(case: PathCase) -> None:
     empty = np.flatnonzero(np.diff(case.block.indptr) == 0)
     assert len(empty) > 0
     for kernels in (Reference(), Cpu("float64")):
@@ -152,7 +111,7 @@ def test_an_empty_row_keeps_its_shares_and_follows_the_prior(case: Case) -> None
         assert posterior[empty] == pytest.approx(np.tile(np.exp(case.prior), (len(empty), 1)))
 
 
-def test_prior_of_each_row(case: Case) -> None:
+def test_prior_of_each_row(case: PathCase) -> None:
     prior = case.prior + np.linspace(0.0, 1.0, case.block.n_rows)[:, None] ** np.arange(
         len(case.prior)
     )
@@ -162,7 +121,7 @@ def test_prior_of_each_row(case: Case) -> None:
 
 def test_long_rows_are_redone_in_the_second_pass() -> None:
     rng = np.random.default_rng(0)
-    case = Case(TREES["uneven"], block_of(rng.poisson(3.0, (3, 900)), [1.0, 0.5, 2.0]))
+    case = PathCase(TREES["uneven"], block_of(rng.poisson(3.0, (3, 900)), [1.0, 0.5, 2.0]))
     assert np.diff(case.block.indptr).min() > 32 * 9
     assert_close(case.path(Reference()), case.path(Cpu("float64")), 1e-10)
     case.nodes[::5] = 0.0
@@ -174,7 +133,7 @@ def test_no_array_of_pairs_times_components() -> None:
     kernels = Cpu("float32", n_threads=2)
     block = kernels.prepare(block_of(rng.poisson(0.7, (400, 500))))
     tree = Tree.balanced(5)
-    case = Case(tree, block)
+    case = PathCase(tree, block)
     for name in ("nodes", "shares"):
         setattr(case, name, getattr(case, name).astype(np.float32))
     case.path(kernels)
@@ -188,7 +147,7 @@ def test_no_array_of_pairs_times_components() -> None:
 
 
 @pytest.mark.parametrize("kernels", [Reference(), Cpu("float64"), Cpu("float32")])
-def test_squares_may_be_left_out(case: Case, kernels: Any) -> None:
+def test_squares_may_be_left_out(case: PathCase, kernels: Any) -> None:
     block = kernels.prepare(case.block)
     given = (block, case.nodes, case.paths, case.shares, case.prior, 0.4, False)
     whole, lean = kernels.path(*given), kernels.path(*given, squares=False)

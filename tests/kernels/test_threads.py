@@ -12,7 +12,7 @@ from isotherm.data import base
 from isotherm.kernels.cpu import backend
 from isotherm.kernels.cpu.backend import Cpu, available_threads
 from isotherm.kernels.reference import Reference
-from kernels.cases import FUNCTIONS, Case, call, case_of, equal, uneven_block
+from support.kernels import FUNCTIONS, Case, call, case_of, equal, uneven_block
 
 PRECISIONS = ("float32", "float64")
 

@@ -23,20 +23,20 @@ from isotherm.data.vectors import vector_blocks
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.reference import Reference
 from isotherm.tree import Tree
-from kernels.cases import (
+from support.kernels import (
     FUNCTIONS,
     LINKED_FUNCTIONS,
     PATH_FUNCTIONS,
     VECTOR_FUNCTIONS,
     Case,
+    PathCase,
     block_of,
     call,
     case_of,
     equal,
+    linked_outputs,
     uneven_block,
 )
-from kernels.test_linked import outputs as linked_outputs
-from kernels.test_path import Case as PathCase
 
 torch = pytest.importorskip("torch", reason="torch is not installed (pip install 'isotherm[gpu]')")
 from isotherm.kernels.torch import array, backend, linked  # noqa: E402
@@ -291,7 +291,7 @@ from isotherm.kernels.torch import pattern as torch_pattern
 from isotherm.kernels.torch import sums as torch_sums, triton_sums
 from isotherm.kernels.reference import Reference
 from isotherm.kernels.torch.backend import Torch
-from kernels.cases import case_of, block_of
+from support.kernels import case_of, block_of
 torch_array.FEW = 0
 torch_pattern.COLUMN_SEGMENT, torch_pattern.ROW_SEGMENT, torch_pattern.SLAB = 2, 3, 8
 rng = np.random.default_rng(0)

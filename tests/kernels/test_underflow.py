@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from isotherm.kernels.cpu import underflow
 from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
-from kernels.cases import Case, block_of, cases, uneven_block
+from support.kernels import Case, block_of, cases, uneven_block
 
 PLAIN = Reference()
 

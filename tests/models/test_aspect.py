@@ -5,8 +5,7 @@ import pytest
 
 from isotherm.anneal.trace import State
 from isotherm.models.aspect import Aspect, AspectParams, AspectRows
-from models.steps import Array, begin, place, poisson_counts, same, sweep, sweeps
-from models.toy import aspect_start
+from support.models import Array, aspect_start, begin, place, poisson_counts, same, sweep, sweeps
 
 COUNTS = poisson_counts(3, (11, 9))
 DATA = place(COUNTS)

@@ -8,7 +8,7 @@ import pytest
 from isotherm.data.base import row_bounds
 from isotherm.data.counts import Counts
 from isotherm.kernels.cpu.backend import Cpu
-from models.steps import begin, place, random_table, sweeps
+from support.models import begin, place, random_table, sweeps
 
 SINGLE = Cpu("float32")
 

@@ -7,7 +7,7 @@ from scipy.special import logsumexp, softmax
 from isotherm.anneal.trace import State
 from isotherm.models.cluster import Cluster, ClusterParams
 from isotherm.models.document import Document
-from models.steps import (
+from support.models import (
     begin,
     log_likelihoods,
     place,

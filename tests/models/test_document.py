@@ -12,8 +12,8 @@ from isotherm.anneal.trace import State
 from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import ClusterRows
 from isotherm.models.document import Document
-from models.planted import admixture, mixture_of_unigrams
-from models.steps import (
+from support.corpora import admixture, mixture_of_unigrams
+from support.models import (
     Array,
     Local,
     begin,
@@ -178,10 +178,10 @@ def test_the_engine_gives_pseudo_counts_their_time() -> None:
 
 def test_words_mixed_within_documents_fit_no_worse() -> None:
     # The aspect model contains every corner of psi: its maximum is at least as high.
-    planted = admixture((60, 30), 3, 2400)
-    data = place(planted.counts)
+    counts, _ = admixture(60, 30, 3, 40, alpha=0.1, sparse=0.1)
+    data = place(counts)
     document, energies = sweeps(EXACT, data, begin(EXACT, data), 1.0, 100)
-    totals = planted.counts.sum(axis=1)
+    totals = counts.sum(axis=1)
     rows = float(totals @ np.log(totals / totals.sum()))
     model = Aspect(K)
     start = begin(model, data, document.params.word_topic + 1e-6)

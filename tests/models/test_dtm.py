@@ -17,7 +17,7 @@ from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
 from isotherm.models.dtm import DTM, MOST_REJECTED, paper_step, separation, walk_steps
 from isotherm.models.linked import LinkedRows
-from models.linked_rows import (
+from support.linked import (
     laplacian,
     linked,
     log_likelihood,
@@ -28,7 +28,7 @@ from models.linked_rows import (
     run,
     theta_of,
 )
-from models.steps import Array, poisson_counts, sweep
+from support.models import Array, poisson_counts, sweep
 
 K_CPU = Cpu("float64")
 X = poisson_counts()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isotherm.models.grid import LatentGrid, basis_at, basis_slopes, design, lattice
-from models.maps import slopes
+from support.maps import slopes
 
 GRIDS = [
     LatentGrid((7,), (3,), 1.5),

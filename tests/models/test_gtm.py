@@ -18,7 +18,7 @@ from isotherm.kernels.reference import Reference
 from isotherm.models.grid import LatentGrid, design
 from isotherm.models.gtm import LEAST_NOISE, Gtm, GtmParams, GtmStats, n_apart
 from isotherm.placement.local import Local
-from models.maps import (
+from support.maps import (
     GRID,
     Array,
     curved,
@@ -35,7 +35,7 @@ from models.maps import (
     squares,
     sums,
 )
-from models.steps import fitted, same, sweep, sweeps
+from support.models import fitted, same, sweep, sweeps
 
 TEMPERATURES = [1.0, 1.6, 3.0]
 WHOLE, HOLED = curved(), curved(missing=0.2)

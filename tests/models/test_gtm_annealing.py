@@ -19,8 +19,8 @@ from isotherm.models.grid import LatentGrid, design
 from isotherm.models.gtm import FLAT, Gtm
 from isotherm.models.gtm_curvature import root_of
 from isotherm.placement.local import Local
-from models.maps import Array, curved, energy, masked, opened, put, responsibilities, spectrum
-from models.steps import sweep, sweeps
+from support.maps import Array, curved, energy, masked, opened, put, responsibilities, spectrum
+from support.models import sweep, sweeps
 
 FIVE = (4.0, 2.0, 1.0, 0.5, 0.25)
 DATA = put(spectrum(FIVE, 300))

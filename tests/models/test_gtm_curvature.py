@@ -16,7 +16,7 @@ from isotherm.models.grid import LatentGrid, design
 from isotherm.models.gtm import Gtm, GtmParams
 from isotherm.models.gtm_curvature import DENSE, SheetCurvature, probes_of, root_of
 from isotherm.placement.local import Local
-from models.maps import (
+from support.maps import (
     GRID,
     Array,
     curved,
@@ -28,7 +28,7 @@ from models.maps import (
     spectrum,
     sums,
 )
-from models.steps import sweeps
+from support.models import sweeps
 
 N, M, D = 40, 5, 3
 WHOLE, HOLED = curved(N), curved(N, missing=0.25)

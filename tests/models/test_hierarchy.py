@@ -20,8 +20,9 @@ from isotherm.models.aspect import Aspect, AspectParams, AspectRows
 from isotherm.models.cluster import Cluster
 from isotherm.models.hierarchy import Hierarchy, HierarchyParams, HierarchyRows
 from isotherm.tree import Tree
-from models.planted import admixture
-from models.steps import (
+from support.corpora import TOY, admixture
+from support.models import (
+    TOTAL,
     Local,
     begin,
     fitted,
@@ -32,8 +33,6 @@ from models.steps import (
     sweep,
     sweeps,
 )
-from models.toy import COUNTS as TOY
-from models.toy import TOTAL
 
 COUNTS = poisson_counts()
 EMPTY_ROW, EMPTY_COLUMN = 4, 5
@@ -399,7 +398,7 @@ def curvatures(model: Hierarchy, state: State, counts: Any, leaf: int) -> tuple[
 def test_a_doubled_leaf_grows_as_its_critical_temperature_says(
     weights: str, aspect: float, temperature: float, leaf: int
 ) -> None:
-    counts = admixture((60, 20), 5, 2400, seed=3).counts
+    counts = admixture(60, 20, 5, 40, seed=3, alpha=0.1, sparse=0.1)[0]
     data, tree = place(counts), Tree.star(2)
     model = on(tree, weights, aspect)
     state, _ = sweeps(model, data, start(model, data, 5), temperature, 600)

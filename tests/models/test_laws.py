@@ -18,7 +18,7 @@ from isotherm.data.base import row_bounds
 from isotherm.data.counts import Counts
 from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
-from models.steps import (
+from support.models import (
     Energies,
     Local,
     begin,

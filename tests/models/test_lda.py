@@ -9,7 +9,7 @@ from scipy.special import digamma, gammaln
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.start import Spectral, state_of
 from isotherm.models.lda import Lda
-from models.steps import place, poisson_counts, random_table, same, sweep, sweeps
+from support.models import place, poisson_counts, random_table, same, sweep, sweeps
 
 COUNTS = poisson_counts()
 DATA = place(COUNTS)

@@ -31,9 +31,11 @@ from isotherm.models.leave_one_out import (
 )
 from isotherm.models.row_mixture import ClusterRows, ClusterStats
 from isotherm.placement.local import Local
-from models.planted import mixture_of_unigrams
-from models.steps import (
+from support.corpora import TOY, mixture_of_unigrams
+from support.models import (
+    LEANING,
     Array,
+    aspect_start,
     begin,
     dense_counts,
     fitted,
@@ -44,7 +46,6 @@ from models.steps import (
     sweep,
     sweeps,
 )
-from models.toy import COUNTS, LEANING, aspect_start, toy
 
 TEN = 0.6e-10
 MODELS = {
@@ -75,7 +76,7 @@ def awkward() -> Array:
 
 @pytest.fixture(params=[Reference(), Cpu("float64")], ids=["reference", "cpu"])
 def data(request: pytest.FixtureRequest) -> Local:
-    return toy(request.param)
+    return place(TOY, request.param)
 
 
 def test_toy_aspects_after_one_plain_step(data: Local) -> None:
@@ -94,7 +95,7 @@ def test_toy_aspects_after_one_plain_step(data: Local) -> None:
 
 def test_toy_clusters(data: Local) -> None:
     model = ClusterLeaveOneOut(2)
-    stats = ClusterStats(COUNTS.T @ LEANING, LEANING.sum(axis=0))
+    stats = ClusterStats(TOY.T @ LEANING, LEANING.sum(axis=0))
     nowhere = model.init(data.summary, np.full((5, 2), 0.2))
     params, _ = model.maximize(stats, nowhere, 5.0, data.kernels)
     plain, _ = sweep(Cluster(2), data, State(params, (ClusterRows(LEANING),), 0.0), 5.0)
@@ -278,7 +279,7 @@ def test_new_rows_are_folded_in_by_the_plain_model(model: Any) -> None:
 
 
 def test_first_critical_temperature_is_that_of_the_plain_model() -> None:
-    placed = place(COUNTS)
+    placed = place(TOY)
     assert AspectLeaveOneOut(2, temper_prior=True).hot() == Aspect(1, temper_prior=True)
     assert ClusterLeaveOneOut(2, 3.0).hot() == Cluster(1, 6.0)
     assert first_critical(AspectLeaveOneOut(2), placed) == first_critical(Aspect(2), placed)
@@ -291,7 +292,7 @@ def test_components_that_split_are_refused(model: Any) -> None:
     annealer = Annealer(Exponential(0.5), growth=Growth(4))
     start = replace(model, n_components=1)
     with pytest.raises(IsothermError, match=r"2 components instead of 1 .* let the plain model"):
-        annealer.run(start, place(COUNTS), np.random.default_rng(0))
+        annealer.run(start, place(TOY), np.random.default_rng(0))
 
 
 def test_fixed_weights_are_refused() -> None:

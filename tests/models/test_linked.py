@@ -19,7 +19,7 @@ from isotherm.models.lap_plsi import LapPLSI
 from isotherm.models.linked import LinkedRows
 from isotherm.models.ltm import LTM
 from isotherm.placement.local import Local
-from models.linked_rows import (
+from support.linked import (
     divergence,
     expected,
     laplacian,
@@ -32,7 +32,7 @@ from models.linked_rows import (
     theta_of,
     within,
 )
-from models.steps import Array, place, poisson_counts, sweep, sweeps
+from support.models import Array, place, poisson_counts, sweep, sweeps
 
 X = poisson_counts()
 W = random_graph(len(X), alone=(2, 4))

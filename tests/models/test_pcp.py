@@ -20,7 +20,7 @@ from isotherm.models.dirichlet import divergences, joining_gains, mean_logs, spa
 from isotherm.models.pcp import FactorizedPcp, Pcp, PcpParams, live
 from isotherm.models.ttmm import Ttmm
 from models.projection_oracle import Point, cluster_phi, elbo, row_phi, steepest
-from models.steps import (
+from support.models import (
     Energies,
     dense_counts,
     place,

@@ -11,8 +11,8 @@ from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
-from models.planted import Planted, admixture, aligned_distance, mixture_of_unigrams
-from models.steps import begin, fitted, place
+from support.corpora import Planted, admixture, matched, mixture_of_unigrams
+from support.models import begin, fitted, place
 
 DOUBLE = Cpu("float64")
 # As the document mixture is annealed by its author: plain sweeps, cooled by 10 %.
@@ -68,11 +68,11 @@ def test_planted_clusters_are_found_from_every_start(
 
 
 def test_planted_aspects_are_found() -> None:
-    planted = admixture((200, 60), 4, 60_000)
-    data = place(planted.counts, DOUBLE)
+    counts, topics = admixture(200, 60, 4, 300, alpha=0.1, sparse=0.1)
+    data = place(counts, DOUBLE)
     annealer = Annealer(Exponential(0.93), tol=1e-8, max_sweeps=500)
     for seed in range(2):
         fit = annealer.run(Aspect(4), data, np.random.default_rng(seed))
         found = fit.state.params.word_topic
-        assert aligned_distance(found, planted.table).max() <= 0.02
+        assert matched(found.T, topics).max() <= 0.02
         assert found.sum(axis=0) == pytest.approx(np.ones(4))

@@ -13,7 +13,7 @@ from isotherm.kernels.reference import Reference
 from isotherm.models import segments
 from isotherm.models.cluster import Cluster
 from isotherm.models.segments import Segments
-from models.steps import (
+from support.models import (
     PLAIN,
     Local,
     begin,

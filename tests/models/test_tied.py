@@ -15,9 +15,11 @@ from isotherm.kernels.reference import Reference
 from isotherm.models.cluster import Cluster
 from isotherm.models.tied import Tied, pooled
 from isotherm.placement.local import Local
-from models.steps import (
+from support.corpora import TOY
+from support.models import (
     PLAIN,
     begin,
+    cluster_start,
     fitted,
     log_likelihoods,
     place,
@@ -27,8 +29,6 @@ from models.steps import (
     sweep,
     sweeps,
 )
-from models.toy import COUNTS as TOY
-from models.toy import cluster_start
 
 COUNTS = poisson_counts()
 EACH = np.arange(len(COUNTS))

@@ -37,9 +37,9 @@ from isotherm.models.two_sided import TwoSided
 from isotherm.placement.local import Local
 from isotherm.tree import Tree
 from models.conftest import MODELS
-from models.linked_rows import linked, random_graph, random_state
-from models.maps import GRID, curved, put
-from models.steps import begin, fitted, place, poisson_counts, same, sweep, sweeps
+from support.linked import linked, random_graph, random_state
+from support.maps import GRID, curved, put
+from support.models import begin, fitted, place, poisson_counts, same, sweep, sweeps
 
 torch_array = pytest.importorskip(
     "isotherm.kernels.torch.array", reason="torch is not installed (pip install 'isotherm[gpu]')"

@@ -1,4 +1,4 @@
-"""The toy figures, to the printed digits."""
+"""The place figures, to the printed digits."""
 
 import numpy as np
 import pytest
@@ -11,8 +11,19 @@ from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
 from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import Cluster
-from models.steps import Local, begin, fitted, place, posteriors, sweep, sweeps
-from models.toy import COUNTS, TOTAL, aspect_start, cluster_start, toy
+from support.corpora import TOY
+from support.models import (
+    TOTAL,
+    Local,
+    aspect_start,
+    begin,
+    cluster_start,
+    fitted,
+    place,
+    posteriors,
+    sweep,
+    sweeps,
+)
 
 # Half a unit of the last printed digit, and the rounding of the figure before it.
 TEN, EIGHT, FIVE = 0.6e-10, 0.6e-8, 0.6e-5
@@ -20,16 +31,16 @@ TEN, EIGHT, FIVE = 0.6e-10, 0.6e-8, 0.6e-5
 
 @pytest.fixture(params=[Reference(), Cpu("float64")], ids=["reference", "cpu"])
 def data(request: pytest.FixtureRequest) -> Local:
-    return toy(request.param)
+    return place(TOY, request.param)
 
 
 def test_the_data_are_those_of_the_figures() -> None:
-    assert COUNTS.sum() == TOTAL
-    assert COUNTS[0].tolist() == [6, 8, 6, 2, 0]
+    assert TOY.sum() == TOTAL
+    assert TOY[0].tolist() == [6, 8, 6, 2, 0]
 
 
 def test_first_critical_temperatures(data: Local) -> None:
-    columns = place(COUNTS.T, data.kernels)
+    columns = place(TOY.T, data.kernels)
     assert first_critical(Aspect(2), data) == pytest.approx(1.7316875917, abs=TEN)
     assert first_critical(Aspect(2), columns) == pytest.approx(1.7316875917, abs=TEN)
     assert first_critical(Cluster(2), data) == pytest.approx(10.3149817352, abs=TEN)
@@ -45,11 +56,11 @@ def test_unigram(data: Local) -> None:
 
 def test_aspect_posterior(data: Local) -> None:
     # A table of one cell shows Q(.|0,0) as its expected counts.
-    corner = place(COUNTS[:1] * (np.arange(5) == 0), data.kernels)
+    corner = place(TOY[:1] * (np.arange(5) == 0), data.kernels)
     start = aspect_start(2)
     start = start._replace(rows=(type(start.rows[0])(start.rows[0].table[:1]),))
     for temperature, expected in ((1.0, 0.5806451613), (1.25, 0.5647193583)):
-        share = posteriors(Aspect(2), corner, start, temperature) / COUNTS[0, 0]
+        share = posteriors(Aspect(2), corner, start, temperature) / TOY[0, 0]
         assert share[0, 0] == pytest.approx(expected, abs=TEN)
 
 
@@ -85,10 +96,10 @@ def test_aspect_over_relaxed(data: Local) -> None:
 def test_four_aspects_above_the_critical_temperature_are_one(data: Local) -> None:
     model = Aspect(4)
     state, energies = sweeps(model, data, aspect_start(4), 1.75, 1000)
-    marginal = COUNTS.sum(axis=0) / TOTAL
+    marginal = TOY.sum(axis=0) / TOTAL
     assert state.params.word_topic == pytest.approx(np.tile(marginal[:, None], (1, 4)), abs=1e-6)
     rows = state.rows[0].table / state.params.row_mass
-    assert rows == pytest.approx(np.tile(COUNTS.sum(axis=1)[:, None] / TOTAL, (1, 4)), abs=1e-6)
+    assert rows == pytest.approx(np.tile(TOY.sum(axis=1)[:, None] / TOTAL, (1, 4)), abs=1e-6)
     assert -energies[-1] == pytest.approx(-402.8384296753, abs=1e-9)
 
 

@@ -13,7 +13,7 @@ from isotherm.anneal.start import Noisy, Spectral, state_of
 from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.cluster import Cluster
 from isotherm.models.ttmm import Ttmm, TtmmParams
-from models.steps import (
+from support.models import (
     dense_counts,
     fitted,
     log_likelihoods,

@@ -1,4 +1,4 @@
-"""Two-sided clustering: the toy figures, and the laws that set it apart from other models."""
+"""Two-sided clustering: the place figures, and the laws that set it apart from other models."""
 
 import itertools
 from typing import Any
@@ -19,7 +19,8 @@ from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
 from isotherm.models.cluster import Cluster, ClusterParams
 from isotherm.models.two_sided import TwoSided, association, mutual_information
-from models.steps import (
+from support.corpora import TOY
+from support.models import (
     Array,
     Energies,
     Local,
@@ -30,7 +31,6 @@ from models.steps import (
     sweep,
     sweeps,
 )
-from models.toy import COUNTS, toy
 
 TEN, EIGHT = 0.6e-10, 0.6e-8
 TABLE = poisson_counts()
@@ -68,9 +68,9 @@ def dense(block: Any) -> Array:
 
 
 def objective(rows: Array, columns: Array, phi: Array, temperature: float) -> float:
-    """F_T by its definition, every sum written out (toy counts)."""
+    """F_T by its definition, every sum written out (place counts)."""
     pi, rho = rows.mean(axis=0), columns.mean(axis=0)
-    mean = np.einsum("xy,xc,yd,cd->", COUNTS, rows, columns, np.log(phi))
+    mean = np.einsum("xy,xc,yd,cd->", TOY, rows, columns, np.log(phi))
     gain_x = (xlogy(rows, pi) - xlogy(rows, rows)).sum()
     gain_y = (xlogy(columns, rho) - xlogy(columns, columns)).sum()
     return float(mean + temperature * (gain_x + gain_y))
@@ -83,20 +83,20 @@ def model(request: pytest.FixtureRequest) -> TwoSided:
 
 @pytest.fixture(params=[Reference(), Cpu("float64")], ids=["reference", "cpu"])
 def data(request: pytest.FixtureRequest) -> Local:
-    return toy(request.param)
+    return place(TOY, request.param)
 
 
 def test_blocks_of_the_toy() -> None:
-    params = TwoSided(2).assigned(COUNTS.T @ HARD_X, HARD_X.sum(axis=0), HARD_Y)
+    params = TwoSided(2).assigned(TOY.T @ HARD_X, HARD_X.sum(axis=0), HARD_Y)
     expected = [[1.52564103, 0.19476268], [0.36728395, 1.96926714]]
     np.testing.assert_allclose(params.association, expected, atol=EIGHT)
     assert mutual_information(params.joint) == pytest.approx(0.2824147381, abs=TEN)
-    assert mutual_information(COUNTS) == pytest.approx(0.3597459750, abs=TEN)
+    assert mutual_information(TOY) == pytest.approx(0.3597459750, abs=TEN)
 
 
 def test_blocks_of_the_toy_are_the_best_of_all() -> None:
     best = max(
-        mutual_information(np.eye(2)[list(x)].T @ COUNTS @ np.eye(2)[list(y)])
+        mutual_information(np.eye(2)[list(x)].T @ TOY @ np.eye(2)[list(y)])
         for x in itertools.product((0, 1), repeat=6)
         for y in itertools.product((0, 1), repeat=5)
     )

@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 from scipy import sparse
 
-from anneal.corpora import admixture
 from isotherm import AspectModel, Counts, Fixed, Noisy
+from support.corpora import admixture
 
 WORDS = [f"w{j}" for j in range(40)]
 

@@ -28,7 +28,7 @@ class Crashing:
         monkeypatch.setattr(checkpoint.File, "leave", lambda file: None)
 
 
-# Estimators that run in other ways than those of `io_cases`.
+# Estimators that run in other ways than those of `support.estimators`.
 MORE = {
     "grid": AspectModel(2, schedule=Grid((1.5, 1.2, 1.0))),
     "critical": AspectModel(3, record_critical=True, schedule=Exponential(0.8)),

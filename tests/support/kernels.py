@@ -1,15 +1,20 @@
 """Blocks and tables for the tests of kernels."""
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from isotherm.data.base import Block, blocks_of
 from isotherm.data.counts import Counts
+from isotherm.data.linked import Links
+from isotherm.kernels.cpu._linked import LEAST
 from isotherm.kernels.reference import Reference
-from strategies import counts_matrices
+from isotherm.tree import Tree
+from support.strategies import counts_matrices
 
 Array = NDArray[Any]
 
@@ -144,3 +149,85 @@ def equal(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
     """Whether two results of `call` are the same to the last bit."""
     same = [np.array_equal(a, b) for a, b in zip(left, right, strict=True)]
     return all(same)
+
+
+def paths_of(tree: Tree) -> Array:
+    paths = np.full((tree.n_leaves, tree.depth), -1)
+    for c in range(tree.n_leaves):
+        paths[c, tree.depth - len(tree.path(c)) :] = tree.path(c)
+    return paths
+
+
+class PathCase:
+    """Nodes, paths, shares of the rows, shares of all, prior and sums for a tree and a block."""
+
+    def __init__(self, tree: Tree, block: Block, seed: int = 0) -> None:
+        rng = np.random.default_rng(seed)
+        self.block, self.paths = block, paths_of(tree)
+        K, D = self.paths.shape
+        self.nodes = rng.dirichlet(np.full(block.n_columns, 0.3), tree.n_nodes).T.copy()
+        share = rng.dirichlet(np.ones(D), (block.n_rows + 1, K)) * (self.paths >= 0)
+        share /= share.sum(axis=2, keepdims=True)
+        self.shares, self.share = share[:-1], share[-1]
+        self.prior = np.log(rng.dirichlet(np.ones(K)))
+        self.sums = rng.uniform(0.0, 3.0, (block.n_columns, K))
+
+    def rounded(self) -> "PathCase":
+        """Everything as single precision holds it."""
+        for name in ("nodes", "shares", "share", "sums"):
+            setattr(self, name, getattr(self, name).astype(np.float32).astype(float))
+        self.block = replace(self.block, values=self.block.values.astype(np.float32).astype(float))
+        return self
+
+    def path(self, kernels: Any, power: float = 0.4, hard: bool = False) -> tuple[Any, ...]:
+        block = kernels.prepare(self.block)
+        return tuple(
+            kernels.path(block, self.nodes, self.paths, self.shares, self.prior, power, hard)
+        )
+
+    def tables(self, kernels: Any) -> tuple[Any, ...]:
+        mixed = kernels.mixed(self.nodes, self.paths, self.share)
+        return (mixed, *kernels.unmixed(self.nodes, self.sums, self.paths, self.share))
+
+
+RULES = ("quadratic", "linear", "divergence")
+
+
+def random_links(rng: np.random.Generator, n: int = 40, fill: float = 0.12) -> Links:
+    """A symmetric graph with weights; row 5 has no links."""
+    upper = np.triu(rng.uniform(0.5, 2.0, (n, n)) * (rng.random((n, n)) < fill), 1)
+    W = upper + upper.T
+    W[5], W[:, 5] = 0.0, 0.0
+    return Links.of(W)
+
+
+def linked_case(seed: int = 0, K: int = 5, n: int = 40) -> tuple[Links, Array, Array]:
+    """Links, rows (n, K) with some zeros, counts (n, K) with an empty row and some zeros."""
+    rng = np.random.default_rng(seed)
+    theta = rng.dirichlet(np.full(K, 0.4), n)
+    theta[3, 0] *= K == 1
+    theta /= theta.sum(axis=1, keepdims=True)
+    counts = rng.gamma(0.4, 5.0, (n, K)) * (rng.random((n, K)) < 0.9)
+    counts[7] = 0.0
+    return random_links(rng, n), theta, counts
+
+
+def linked_outputs(k: Any, name: str, seed: int = 0, K: int = 5, n: int = 40) -> list[Array]:
+    links, theta, counts = linked_case(seed, K, n)
+    steps = np.append(np.arange(1, 10) / 10, 1.0)
+    if name == "simplex":
+        slope = np.random.default_rng(seed).normal(0.0, 3.0, theta.shape)
+        return [k.simplex(counts, links.row_totals, slope, theta)]
+    if name == "settled":
+        strengths = (0.0, 0.01, 1.0, 100.0, 1e6)
+        return [k.settled(links, theta, counts, s, rule, 2) for rule in RULES for s in strengths]
+    if name == "spread":
+        return [np.array(k.spread(links, theta))]
+    if name == "divergence":
+        return [np.array(k.divergence(links, theta))]
+    if name == "ascend":
+        ups = [k.ascend(links, theta, counts, ratio) for ratio in (1.0, 5.0, 80.0)]
+        return [np.append(up.theta.ravel(), up[1:]) for up in ups]
+    before, after = (np.sum(xlogy(counts, np.maximum(t, LEAST))) for t in (theta, counts + 1e-9))
+    bars = (-np.inf, before, 0.5 * (before + after), np.inf)
+    return [k.walk(counts, theta, steps, bar) for bar in bars]

@@ -16,11 +16,18 @@ from isotherm.data.base import Block, blocks_of
 from isotherm.data.counts import Counts
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.reference import Reference
+from isotherm.models.aspect import AspectParams, AspectRows
+from isotherm.models.cluster import Cluster, ClusterParams, ClusterRows, ClusterStats
 from isotherm.placement.base import Expected
 from isotherm.placement.local import Local
+from support.corpora import TOY
 
 Array = NDArray[Any]
 PLAIN = Reference()
+
+TOTAL = 119.0  # of the toy counts
+# Responsibilities that the clusters start from: even rows lean to cluster 0, odd rows to 1.
+LEANING = np.where((np.arange(6) % 2 == 0)[:, None], [0.7, 0.3], [0.3, 0.7])
 
 
 class Energies(Callback):
@@ -68,7 +75,7 @@ def begin(model: Any, data: Local, table: Array | None = None) -> State:
 
 def sweep(model: Any, data: Local, state: State, temperature: float) -> tuple[State, float]:
     """State after one EM step, and the free energy before it."""
-    rows, stats, energy = data.sweep(_expect, state.rows, model, state.params, temperature)
+    rows, stats, energy = data.sweep(expect, state.rows, model, state.params, temperature)
     params, extra = model.maximize(stats, state.params, temperature, data.kernels)
     return State(params, rows, extra), energy + state.extra
 
@@ -136,7 +143,31 @@ def permuted(value: Any, order: Array) -> Any:
     return _nested.take(value, order)
 
 
-def _expect(
+def expect(
     k: Kernels, block: Block, rows: Any, model: Any, params: Any, temperature: float
 ) -> Expected:
     return model.expect(params, rows, block, temperature, k)
+
+
+def aspect_start(K: int) -> State:
+    """P(a) = 1/K, P(x|a) ~ 1 + ((x+1)(a+1) % 3), P(y|a) ~ 1 + ((y+2)(a+1) % 4)."""
+    a = np.arange(K)
+    p_row = normalized(1.0 + (np.arange(6)[:, None] + 1) * (a + 1) % 3)
+    p_column = normalized(1.0 + (np.arange(5)[:, None] + 2) * (a + 1) % 4)
+    mass = np.full(K, TOTAL / K)
+    params = AspectParams(np.full(K, 1.0 / K), mass, p_column)
+    return State(params, (AspectRows(p_row * mass),), 0.0)
+
+
+def cluster_start(weight: Any = None) -> State:
+    """Parameters after an M-step from the leaning responsibilities."""
+    stats = ClusterStats(TOY.T @ LEANING, LEANING.sum(axis=0))
+    nothing = ClusterParams(np.full(2, 0.5), np.zeros(2), np.full((5, 2), 0.2))
+    params, extra = Cluster(2).maximize(stats, nothing, 1.0, Reference())
+    if weight is not None:
+        params = params._replace(weight=np.asarray(weight))
+    return State(params, (ClusterRows(LEANING),), extra)
+
+
+def normalized(table: Array) -> Array:
+    return table / table.sum(axis=0)

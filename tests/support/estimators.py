@@ -29,7 +29,7 @@ from isotherm import (
     TwoSidedClustering,
     checkpointing,
 )
-from isotherm.anneal.trace import Record, Records
+from isotherm.anneal.trace import Fit, Record, Records
 
 RNG = np.random.default_rng(0)
 X = RNG.poisson(1.0, (40, 15)) + 3 * (np.arange(40)[:, None] // 20 == np.arange(15) // 8)
@@ -113,6 +113,8 @@ def timeless(value: Any) -> Any:
     """The value with all times set to 0, however deep."""
     if isinstance(value, Record):
         return dataclasses.replace(value, seconds=0.0)
+    if isinstance(value, Fit):
+        return dataclasses.replace(value, trace=timeless(value.trace))
     if type(value) in (tuple, Records):
         return tuple(map(timeless, value))
     return value

@@ -13,7 +13,7 @@ from isotherm.estimators.starts.linked import RandomRows
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.reference import Reference
 from isotherm.placement.local import Local
-from models.steps import Array, sweep
+from support.models import Array, sweep
 
 PLAIN = Reference()
 
