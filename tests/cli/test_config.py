@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from isotherm.cli import config, count, fit
+from isotherm.cli import parser
+from isotherm.cli.verbs import count, fit
 
 FILE = """
 [count]
@@ -30,19 +31,19 @@ def file(tmp_path: Path) -> Path:
 
 def test_the_command_line_wins(file: Path) -> None:
     words = ["a.jsonl", "--config", str(file)]
-    found = config.parsed("count", count.add_arguments, words)
+    found = parser.parsed("count", count.add_arguments, words)
     assert (found.min_df, found.stop_words, found.lowercase) == (3, "none", False)
     assert found.text_column == "title,text"
     assert found.given >= {"min_df", "stop_words", "lowercase", "source"}
     assert found.typed == {"source", "config"}
     words += ["--min-df", "7", "--lowercase"]
-    found = config.parsed("count", count.add_arguments, words)
+    found = parser.parsed("count", count.add_arguments, words)
     assert (found.min_df, found.stop_words, found.lowercase) == (7, "none", True)
     assert found.typed == {"source", "config", "min_df", "lowercase"}
 
 
 def test_fit_reads_how_to_count_as_well(file: Path) -> None:
-    found = config.parsed("fit", fit.add_arguments, [f"--config={file}", "a.jsonl"])
+    found = parser.parsed("fit", fit.add_arguments, [f"--config={file}", "a.jsonl"])
     assert (found.topics, found.min_df, found.model) == (5, 4, "clusters")
     assert found.stop_words == "none"
 

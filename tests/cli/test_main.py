@@ -76,8 +76,8 @@ def test_what_is_no_run_is_told(verb: str, fails: Any, tmp_path: Path) -> None:
 def test_a_closed_pipe_is_silent(grown: Path) -> None:
     code = (
         "import sys\nfrom isotherm import cli\n"
-        "from isotherm.cli import topics\n"
-        "topics.lines = lambda found: 'line\\n' * 100_000\n"
+        "from isotherm.cli.verbs import topics\n"
+        "topics.topic_lines = lambda found: 'line\\n' * 100_000\n"
         "raise SystemExit(cli.main(sys.argv[1:]))"
     )
     command = [sys.executable, "-c", code, "topics", str(grown)]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from isotherm import AspectModel, Counts, checkpointing, cli, demo, load
-from isotherm.cli import kept, own, runs
+from isotherm.cli import explorer, own, runs
 from isotherm.data.stored import StoredCounts
 from isotherm.format.atomic import PAGE_MARK, is_own_page, replacing
 from isotherm.format.scratch import LOCK, Scratch
@@ -76,7 +76,7 @@ def test_folders_with_names_like_those_of_a_fit_stay(
 def test_what_is_in_the_way_is_told_before_any_work(
     stories: Path, tmp_path: Path, fails: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("isotherm.cli.counting.counted", None)
+    monkeypatch.setattr("isotherm.cli.verbs.fit.counted", None)
     out = tmp_path / "a.run"
     mine = thesis(out)
     for words in ([], ["--force"]):
@@ -194,7 +194,7 @@ def test_a_picture_is_not_replaced_without_force(tmp_path: Path, say: Any, fails
 def test_only_pages_of_isotherm_are_written_anew(
     serves: bool, grown: Path, tmp_path: Path, say: Any, fails: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from isotherm.cli import view
+    from isotherm.cli.verbs import view
 
     class Page:
         def save_html(self, path: Path) -> None:
@@ -252,7 +252,7 @@ def test_maps_of_others_in_a_run_stay(grown: Path, tmp_path: Path, say: Any) -> 
     run = Path(shutil.copytree(grown, tmp_path / "a.run"))
     for name in ("map2.map", "map2.mine.gtm", "map2.0123456789abcdef.map"):
         (run / name).write_text("?")
-    gone = kept._others(run, "map2.", "map2.other")
+    gone = explorer._others(run, "map2.", "map2.other")
     assert [path.name for path in gone if path.read_bytes() == b"?"] == [
         "map2.0123456789abcdef.map"
     ]

@@ -10,7 +10,7 @@ import pytest
 from cli.stories import THINGS
 from isotherm import Counts, SearchIndex, load
 from isotherm.cli import runs
-from isotherm.cli.words import asked
+from isotherm.cli.query import asked
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from isotherm import AspectModel, Counts, errors, load
-from isotherm.cli import fit, models, nearest, own, runs
+from isotherm.cli import models, own, runs, suggest
+from isotherm.cli.verbs import fit
 
 FILES = ["counts.iso", "documents.jsonl.gz", "model.iso", "run.json"]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="no such limits on this system")
@@ -136,9 +137,9 @@ def test_folders_that_cannot_be_written_to_are_told_before_any_work(
     def never(*given: Any) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(nearest.os, "access", lambda path, mode: Path(path) != tmp_path)
-    monkeypatch.setattr("isotherm.cli.count.counted", never)
-    monkeypatch.setattr("isotherm.cli.counting.counted", never)
+    monkeypatch.setattr(suggest.os, "access", lambda path, mode: Path(path) != tmp_path)
+    monkeypatch.setattr("isotherm.cli.verbs.count.counted", never)
+    monkeypatch.setattr("isotherm.cli.verbs.fit.counted", never)
     for words in (["count", stories, "-o", tmp_path / "a"], ["fit", stories, "-o", tmp_path / "b"]):
         assert f"the folder {tmp_path} of" in fails(*words)
 

@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 from isotherm import CorpusMap, cli, load
-from isotherm.cli import explore, kept, runs, view
+from isotherm.cli import explorer, runs
 from isotherm.cli.documents import Documents
+from isotherm.cli.verbs import view
 from isotherm.viewer.container import unpack
 from isotherm.viewer.points import around
 
@@ -128,8 +129,8 @@ def test_maps_are_made_once(
     first = kept_map(copied, 2).coordinates
     assert sorted(path.suffix for path in copied.glob("map*")) == [".gtm", ".map"]
     made: list[int] = []
-    real = kept._made
-    monkeypatch.setattr(kept, "_made", lambda *given: made.append(given[1]) or real(*given))
+    real = explorer._made
+    monkeypatch.setattr(explorer, "_made", lambda *given: made.append(given[1]) or real(*given))
     say("map", copied, "-o", out, "--force")
     assert made == []
     assert np.array_equal(CorpusMap.load(out).coordinates, first)
@@ -172,11 +173,11 @@ def test_stages_of_a_fit_with_a_given_number_of_topics(
 ) -> None:
     run = tmp_path / "three.run"
     say("fit", stories, "--topics", "3", "-o", run, "--json")
-    stages = load(run / kept.STAGES)
+    stages = load(run / explorer.STAGES)
     assert stages.kept
     assert load(run / "model.iso").callbacks == ()
-    assert not (grown / kept.STAGES).exists()
-    assert kept.stages_of(runs.opened(grown)) is None
+    assert not (grown / explorer.STAGES).exists()
+    assert explorer.stages_of(runs.opened(grown)) is None
     page = tmp_path / "three.html"
     say("map", run, "--html", page, "--dimensions", "2")
     temperatures = [one["temperature"] for one in parts_of(page)["points"].meta["stages"]]
@@ -202,7 +203,7 @@ def test_fields_that_are_columns() -> None:
     rows = [dict(zip(fields, values, strict=True)) for values in zip(*fields.values(), strict=True)]
     del rows[7]["grade"]
     docs = Documents(("",) * 60, ("",) * 60, tuple(rows), None)
-    found = explore.columns_of(docs, None)
+    found = explorer.columns_of(docs, None)
     assert list(found) == ["year", "grade", "length", "day", "kind", "tags"]
     assert found["year"] == [1900.0 + i for i in range(60)]
     assert found["grade"][6:9] == ["0", None, "2"]
@@ -211,8 +212,8 @@ def test_fields_that_are_columns() -> None:
     assert (found["kind"][0], found["kind"][1], found["kind"][59]) == (None, "a", None)
     assert found["tags"][0] == "['t', '0']"
     # The one that was asked for comes first, whatever it is.
-    assert list(explore.columns_of(docs, "url"))[:2] == ["url", "year"]
-    assert explore.columns_of(Documents(("a",), ("a",), ({},), None), None) == {}
+    assert list(explorer.columns_of(docs, "url"))[:2] == ["url", "year"]
+    assert explorer.columns_of(Documents(("a",), ("a",), ({},), None), None) == {}
 
 
 # view ---------------------------------------------------------------------------------------------
@@ -286,18 +287,18 @@ def test_view_serves_what_the_other_verbs_tell(grown: Path, say: Any, opened: An
 
 
 def namespace(run: Path) -> Any:
-    from isotherm.cli import config
+    from isotherm.cli import parser
 
-    return config.parsed("view", view.add_arguments, [str(run)])
+    return parser.parsed("view", view.add_arguments, [str(run)])
 
 
 def test_view_of_a_model_that_cannot_be_searched(two_sided: Path) -> None:
     pytest.importorskip("uvicorn")
     found = runs.opened(two_sided)
-    explorer = explore.explorer_of(found, explore.maps_of(found, namespace(two_sided)))
-    assert explore.site_of(found, explorer).search is None
+    page = explorer.explorer_of(found, explorer.maps_of(found, namespace(two_sided)))
+    assert explorer.site_of(found, page).search is None
     # Two topics have no third dimension.
-    assert [one["dimensions"] for one in explorer.points.meta["maps"]] == [2]
+    assert [one["dimensions"] for one in page.points.meta["maps"]] == [2]
 
 
 def test_view_until_it_is_interrupted(grown: Path) -> None:

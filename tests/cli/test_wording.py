@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from isotherm import AspectModel
-from isotherm.cli import VERBS, config, wording
+from isotherm.cli import VERBS, parser, wording
 from isotherm.cli.wording import in_options
 
 
@@ -35,9 +35,9 @@ def test_options_exist() -> None:
     from importlib import import_module
 
     known: set[str] = set()
-    for verb, (module, _) in VERBS.items():
-        add_arguments = import_module(f"isotherm.cli.{module}").add_arguments
-        known.update(config._parser(verb, add_arguments).names)
+    for verb in VERBS:
+        add_arguments = import_module(f"isotherm.cli.verbs.{verb}").add_arguments
+        known.update(parser._parser(verb, add_arguments).names)
     assert set(wording.OPTIONS.values()) <= known
 
 

@@ -12,7 +12,8 @@ pytest.importorskip("uvicorn")
 
 from cli.stories import write_stories
 from isotherm import cli
-from isotherm.cli import config, runs, view
+from isotherm.cli import parser, runs
+from isotherm.cli.verbs import view
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -33,7 +34,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(run: Path) -> Iterator[str]:
-    options = config.parsed("view", view.add_arguments, [str(run)])
+    options = parser.parsed("view", view.add_arguments, [str(run)])
     server = view._server(options, runs.opened(run))
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -2,8 +2,8 @@
 
 Results go to stdout. Progress goes to stderr and only to a terminal, notes and errors are single
 lines there. Exit status: 0 when all went well, 1 when the work failed, 2 when the command line is
-wrong, 130 after Ctrl-C. A verb is a module with one function that adds its arguments and one that
-does the work; imports wait until then, so that help is quick.
+wrong, 130 after Ctrl-C. A verb is a module of `verbs` with one function that adds its arguments and
+one that does the work; imports wait until then, so that help is quick.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NamedTuple, Never
+from typing import Never
 
 import isotherm
 from isotherm.errors import IsothermError, memory_limit, unloaded
@@ -27,25 +27,18 @@ TODO = {
 }
 
 
-class Verb(NamedTuple):
-    """Where a verb is done, and what it is for."""
-
-    module: str
-    about: str
-
-
-# In the order in which they are of use.
+# What each verb is for, in the order in which they are of use; it is done in `verbs/VERB.py`.
 VERBS = {
-    "count": Verb("count", "count the words of documents"),
-    "fit": Verb("fit", "find the topics of documents, or of their counts"),
-    "topics": Verb("topics", "show the topics of a run"),
-    "tree": Verb("tree", "show how the topics of a run came apart"),
-    "map": Verb("maps", "draw the documents of a run as a map"),
-    "search": Verb("search", "find documents by words and topics"),
-    "eval": Verb("measure", "say how good the topics of a run are"),
-    "view": Verb("view", "look at a run in the browser"),
-    "info": Verb("info", "say what a file or folder is"),
-    "segment": Verb("segment", "segments of an image by texture"),
+    "count": "count the words of documents",
+    "fit": "find the topics of documents, or of their counts",
+    "topics": "show the topics of a run",
+    "tree": "show how the topics of a run came apart",
+    "map": "draw the documents of a run as a map",
+    "search": "find documents by words and topics",
+    "eval": "say how good the topics of a run are",
+    "view": "look at a run in the browser",
+    "info": "say what a file or folder is",
+    "segment": "segments of an image by texture",
 }
 
 
@@ -73,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _done(words: list[str]) -> int:
-    from isotherm.cli import config, console
+    from isotherm.cli import console, parser
 
     verb = words[0] if words else ""
     if verb in ("-h", "--help"):
@@ -84,8 +77,8 @@ def _done(words: list[str]) -> int:
         return 0
     if verb not in VERBS:
         _refuse(verb)
-    module = import_module(f"isotherm.cli.{VERBS[verb].module}")
-    options = config.parsed(verb, module.add_arguments, words[1:])
+    module = import_module(f"isotherm.cli.verbs.{verb}")
+    options = parser.parsed(verb, module.add_arguments, words[1:])
     with console.speaking(options):
         status: int | None = module.run(options)
         sys.stdout.flush()
@@ -95,7 +88,7 @@ def _done(words: list[str]) -> int:
 def _help() -> str:
     about = (isotherm.__doc__ or "").partition("\n")[0]
     width = max(map(len, VERBS))
-    verbs = "\n".join(f"  {name:<{width}}  {verb.about}" for name, verb in VERBS.items())
+    verbs = "\n".join(f"  {name:<{width}}  {what}" for name, what in VERBS.items())
     return (
         f"usage: isotherm VERB ...\n\n{about}\n\nverbs:\n{verbs}\n\n"
         "isotherm VERB --help says more of each; isotherm --version is the version.\n\n"
@@ -106,9 +99,9 @@ def _help() -> str:
 
 
 def _refuse(verb: str) -> Never:
-    from isotherm.cli.nearest import meant
+    from isotherm.cli.suggest import did_you_mean
 
-    given = f"there is no verb {verb!r}{meant(verb, VERBS)}" if verb else "no verb was given"
+    given = f"there is no verb {verb!r}{did_you_mean(verb, VERBS)}" if verb else "no verb was given"
     print(
         f"isotherm: error: {given}; give one of {', '.join(VERBS)} (isotherm --help)",
         file=sys.stderr,

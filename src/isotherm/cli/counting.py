@@ -1,4 +1,4 @@
-"""Counting on behalf of verbs: its options, its settings, and documents over known columns."""
+"""Counting on behalf of verbs, and what there is to say of it."""
 
 from __future__ import annotations
 
@@ -9,76 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isotherm.cli import console
-from isotherm.cli.arguments import Parser, at_least, lengths, number_or_share
 from isotherm.cli.wording import in_options
-from isotherm.errors import IsothermWarning
+from isotherm.errors import IsothermError, IsothermWarning
 
 if TYPE_CHECKING:
     from isotherm.text.ingest import Ingestion
 
-FORMATS = (
-    *("folder", "lines", "jsonl", "json", "csv", "html", "smart", "trec", "parquet", "arrow"),
-    *("uci", "ldac", "vw", "matrix-market", "npz", "npy"),
-)
-# What a word is; new texts are counted in the same way.
-WORDS = ("lowercase", "min_length", "tokens", "token_pattern", "stop_words", "ngrams", "stem")
-# What else decides which words are columns, and where they are read.
-CHOICE = ("min_df", "max_df", "max_features", "vocabulary", "names")
-READING = ("format", "text_column", "id_column", "header", "encoding")
-COUNTING = (*WORDS, *CHOICE, *READING)
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 SHOWN = 5
-
-
-def add_counting(parser: Parser) -> None:
-    """The options of counting."""
-    group = parser.add_argument_group("reading")
-    add = group.add_argument
-    add("--format", choices=FORMATS, metavar="NAME", help="told by the file unless given")
-    add("--text-column", metavar="A[,B]", help="column(s) of the text; guessed unless given")
-    add("--id-column", metavar="A", help="column of the documents' names")
-    add(
-        "--header",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="whether the first line of a CSV file names its columns; told by its rows",
-    )
-    add("--encoding", default="utf-8", help="%(default)s by default")
-    add("--strict", action="store_true", help="stop at the first line that cannot be read")
-    add(
-        "--keep",
-        choices=("texts", "fields", "none"),
-        default="texts",
-        help="what to keep of documents to show it later (%(default)s)",
-    )
-    group = parser.add_argument_group("words")
-    add = group.add_argument
-    add(
-        "--stop-words",
-        default="english",
-        metavar="LIST",
-        help="english (the default), none, or a file with one word to a line",
-    )
-    add("--min-df", type=number_or_share, default=1, metavar="N", help="in at least N documents")
-    add("--max-df", type=number_or_share, default=1.0, metavar="N", help="in at most N (or 0.5)")
-    add("--max-features", type=at_least(1), metavar="N", help="only the N most frequent")
-    add("--stem", choices=("porter", "english"), help="count stems of words")
-    add("--ngrams", type=lengths, default=(1, 1), metavar="N", help="also runs of up to N words")
-    add("--min-length", type=at_least(1), default=2, metavar="N", help="letters (%(default)s)")
-    add(
-        "--tokens",
-        choices=("words", "multilingual"),
-        help="multilingual: scripts without spaces by pairs of characters, and emoji",
-    )
-    add("--token-pattern", metavar="REGEX", help="what a word is")
-    add("--vocabulary", type=Path, metavar="FILE", help="count these words only")
-    add("--names", type=Path, metavar="FILE", help="words of a table that has none")
-    add("--jobs", type=at_least(1), metavar="N", help="threads; all by default")
-    group.add_argument(
-        "--lowercase",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="on by default",
-    )
 
 
 def counted(source: Path, options: argparse.Namespace) -> Ingestion:
@@ -189,3 +127,34 @@ def note_problems(problems: Any, total: int) -> None:
         console.note(in_options(str(problem)))
     if total > SHOWN:
         console.note(f"and {total - SHOWN:,} more that could not be read")
+
+
+def said(found: Ingestion) -> str:
+    """What was counted, in a line."""
+    parts = [
+        console.plural(found.n_documents, "document"),
+        console.plural(found.counts.n_columns, "word"),
+        console.plural(found.counts.total, "token"),
+    ]
+    if found.n_empty:
+        parts.append(f"{console.plural(found.n_empty, 'document')} without any word")
+    if found.n_problems:
+        parts.append(console.plural(found.n_problems, "problem"))
+    return ", ".join(parts)
+
+
+def check_words(found: Ingestion, source: Path) -> None:
+    """Refuse a collection without words: nothing could be done with it."""
+    if not found.counts.total:
+        raise IsothermError(
+            f"{source} has {console.plural(found.n_documents, 'document')}, but no word is left "
+            "to count; check --text-column, --stop-words, --min-df and --max-df"
+        )
+
+
+def stem(source: Path) -> str:
+    """Name of a source without its ending: "text" of text.jsonl.gz."""
+    path = Path(source.resolve().name)
+    if path.suffix.lower() in COMPRESSED:
+        path = path.with_suffix("")
+    return path.name if source.is_dir() and path.suffix != ".run" else path.stem

@@ -47,11 +47,11 @@ class Documents(NamedTuple):
             return None
         known = sorted({name for fields in self.fields for name in fields})
         if column not in known:
-            from isotherm.cli.nearest import meant
+            from isotherm.cli.suggest import did_you_mean
 
             raise IsothermError(
-                f"the documents have no field {column!r}{meant(column, known)}; their fields are "
-                f"{', '.join(known) or 'none'}"
+                f"the documents have no field {column!r}{did_you_mean(column, known)}; their "
+                f"fields are {', '.join(known) or 'none'}"
             )
         return [_plain(fields.get(column)) for fields in self.fields]
 

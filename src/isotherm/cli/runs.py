@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import isotherm
 from isotherm.cli import documents, own
 from isotherm.cli.documents import Documents
-from isotherm.cli.nearest import existing
+from isotherm.cli.suggest import existing
 from isotherm.errors import IsothermError
 from isotherm.format.atomic import RUN_ABOUT, RUN_FORMAT, replacing
 
@@ -198,6 +198,22 @@ def _check(found: dict[str, Any], types: dict[str, Any]) -> None:
         len(found["ngrams"]) == 2 and all(isinstance(n, int) for n in found["ngrams"])
     ):
         raise TypeError("ngrams are not two numbers")
+
+
+def topics_of(model: Any, n_words: int, by: str) -> list[dict[str, Any]]:
+    """Number, share and words of every topic, the largest first."""
+    words = model.top_words(n_words, by=by)
+    shares = model.weights_.tolist()
+    order = sorted(range(len(shares)), key=lambda k: -shares[k])
+    return [{"topic": k, "share": shares[k], "words": words[k]} for k in order]
+
+
+def topic_lines(topics: list[dict[str, Any]]) -> str:
+    """A line for each topic."""
+    return "\n".join(
+        f"{one['topic']:4d}  {100 * one['share']:5.1f} %  {' '.join(one['words'])}"
+        for one in topics
+    )
 
 
 def is_run(path: Path) -> bool:

@@ -5,20 +5,16 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from isotherm.cli import console, documents
-from isotherm.cli.arguments import Parser, add_force, given
-from isotherm.cli.counting import COUNTING, add_counting, counted, reading
-from isotherm.cli.nearest import existing, writable
+from isotherm.cli.counting import check_words, counted, reading, said, stem
+from isotherm.cli.options import COUNTING, add_counting, given
+from isotherm.cli.parser import Parser, add_force
 from isotherm.cli.runs import is_archive, is_run
+from isotherm.cli.suggest import existing, writable
 from isotherm.cli.wording import in_options
 from isotherm.errors import IsothermError
 
-if TYPE_CHECKING:
-    from isotherm.text.ingest import Ingestion
-
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 ENDING = ".counts"
 
 
@@ -77,34 +73,3 @@ def _check_not_counted(source: Path) -> None:
             f"{source} is {what}, not documents; isotherm info {source} says what it holds, and "
             "isotherm fit takes runs and counts as they are"
         )
-
-
-def said(found: Ingestion) -> str:
-    """What was counted, in a line."""
-    parts = [
-        console.plural(found.n_documents, "document"),
-        console.plural(found.counts.n_columns, "word"),
-        console.plural(found.counts.total, "token"),
-    ]
-    if found.n_empty:
-        parts.append(f"{console.plural(found.n_empty, 'document')} without any word")
-    if found.n_problems:
-        parts.append(console.plural(found.n_problems, "problem"))
-    return ", ".join(parts)
-
-
-def check_words(found: Ingestion, source: Path) -> None:
-    """Refuse a collection without words: nothing could be done with it."""
-    if not found.counts.total:
-        raise IsothermError(
-            f"{source} has {console.plural(found.n_documents, 'document')}, but no word is left "
-            "to count; check --text-column, --stop-words, --min-df and --max-df"
-        )
-
-
-def stem(source: Path) -> str:
-    """Name of a source without its ending: "text" of text.jsonl.gz."""
-    path = Path(source.resolve().name)
-    if path.suffix.lower() in COMPRESSED:
-        path = path.with_suffix("")
-    return path.name if source.is_dir() and path.suffix != ".run" else path.stem

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isotherm.cli import console, counting, runs
-from isotherm.cli.arguments import Parser, add_run, at_least
 from isotherm.cli.documents import of_counts
-from isotherm.cli.nearest import existing
-from isotherm.cli.search import add_scoring, index_of
+from isotherm.cli.options import add_scoring, at_least
+from isotherm.cli.parser import Parser, add_run
+from isotherm.cli.query import index_of
+from isotherm.cli.suggest import existing
 from isotherm.cli.wording import in_options
 from isotherm.errors import IsothermError
 

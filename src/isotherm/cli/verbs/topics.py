@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from isotherm.cli import console, runs
-from isotherm.cli.arguments import Parser, add_run, at_least
+from isotherm.cli.options import at_least
+from isotherm.cli.parser import Parser, add_run
+from isotherm.cli.runs import topic_lines, topics_of
 
 
 def add_arguments(parser: Parser) -> None:
@@ -27,20 +28,4 @@ def add_arguments(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Show them."""
     topics = topics_of(runs.opened(options.run).model, options.words, options.by)
-    console.tell(options, topics, lines(topics))
-
-
-def topics_of(model: Any, n_words: int, by: str) -> list[dict[str, Any]]:
-    """Number, share and words of every topic, the largest first."""
-    words = model.top_words(n_words, by=by)
-    shares = model.weights_.tolist()
-    order = sorted(range(len(shares)), key=lambda k: -shares[k])
-    return [{"topic": k, "share": shares[k], "words": words[k]} for k in order]
-
-
-def lines(topics: list[dict[str, Any]]) -> str:
-    """A line for each topic."""
-    return "\n".join(
-        f"{one['topic']:4d}  {100 * one['share']:5.1f} %  {' '.join(one['words'])}"
-        for one in topics
-    )
+    console.tell(options, topics, topic_lines(topics))

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from isotherm.cli import console, counting, runs
-from isotherm.cli.arguments import Parser
-from isotherm.cli.nearest import existing
+from isotherm.cli.options import FORMATS
+from isotherm.cli.parser import Parser
 from isotherm.cli.runs import READ
+from isotherm.cli.suggest import existing
 from isotherm.cli.wording import in_options
 
 
@@ -20,7 +21,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "file", type=Path, metavar="FILE", help="a run, a file of isotherm, or documents"
     )
-    parser.add_argument("--format", choices=counting.FORMATS, metavar="NAME", help="of documents")
+    parser.add_argument("--format", choices=FORMATS, metavar="NAME", help="of documents")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from isotherm.cli import console, runs
-from isotherm.cli.arguments import Parser, add_run, at_least, share
-from isotherm.cli.words import Asked, reader
+from isotherm.cli.options import add_scoring, at_least
+from isotherm.cli.parser import Parser, add_run
+from isotherm.cli.query import search_of
 from isotherm.errors import IsothermError
 
 if TYPE_CHECKING:
     from isotherm.cli.documents import Documents
-    from isotherm.retrieval.index import SearchIndex
-    from isotherm.retrieval.results import Hit, Results
-
-WEIGHTS, INTERPOLATION = "tfidf", 0.5
+    from isotherm.retrieval.results import Hit
 
 
 def add_arguments(parser: Parser) -> None:
@@ -29,60 +25,6 @@ def add_arguments(parser: Parser) -> None:
         *("-n", "--number"), type=at_least(1), default=10, help="most documents (%(default)s)"
     )
     add_scoring(parser)
-
-
-def add_scoring(parser: Parser) -> None:
-    """How documents are scored."""
-    parser.add_argument(
-        "--weights",
-        choices=("tfidf", "tf", "bm25"),
-        default=WEIGHTS,
-        help="of words (%(default)s)",
-    )
-    parser.add_argument(
-        "--interpolation",
-        type=share,
-        default=INTERPOLATION,
-        metavar="L",
-        help="share of the topics in the score, 0 to 1 (%(default)s)",
-    )
-
-
-def index_of(found: runs.Run, weights: str, interpolation: float) -> SearchIndex:
-    """Index of the documents of a run."""
-    from isotherm.retrieval.index import SearchIndex
-
-    if not searchable(found):
-        raise IsothermError(
-            f"{found.folder} holds {type(found.model).__name__}, and a search needs the topics of "
-            f"the aspect model; make them by isotherm fit {found.folder} -o other.run"
-        )
-    return SearchIndex.of(found.model, found.counts, weights=weights, interpolation=interpolation)
-
-
-def searchable(found: runs.Run) -> bool:
-    """Whether a run has topics that a search can read."""
-    return type(found.model).__name__ == "AspectModel"
-
-
-@dataclass(frozen=True)
-class Search:
-    """An index of a run, and how texts become words of it."""
-
-    index: SearchIndex
-    read: Callable[[str], Asked]
-
-    def found(self, text: str, n: int) -> tuple[Asked, Results]:
-        """What a text asks for, and the best documents."""
-        query = self.read(text)
-        return query, self.index.query(query.known, n)
-
-
-def search_of(
-    found: runs.Run, weights: str = WEIGHTS, interpolation: float = INTERPOLATION
-) -> Search:
-    """The search of a run; with nothing but the run, that of `isotherm search`."""
-    return Search(index_of(found, weights, interpolation), reader(found.counting, found.words))
 
 
 def run(options: argparse.Namespace) -> None:

@@ -8,10 +8,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isotherm.cli import console, kept, runs
-from isotherm.cli.arguments import Parser, add_force, add_run, at_least
-from isotherm.cli.explore import explorer_of, shown_dimensions
-from isotherm.cli.nearest import writable
+from isotherm.cli import console, runs
+from isotherm.cli.explorer import explorer_of, mapped, shown_dimensions
+from isotherm.cli.options import at_least
+from isotherm.cli.parser import Parser, add_force, add_run
+from isotherm.cli.suggest import writable
 from isotherm.format.atomic import replacing
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def run(options: argparse.Namespace) -> None:
     found.documents.labels(options.labels)  # refuse what is not there before the work
     usual = shown_dimensions(found) if page else [2]
     sizes = usual if options.dimensions is None else [options.dimensions]
-    maps = [kept.mapped(found, number, options, options.seed) for number in sizes]
+    maps = [mapped(found, number, options, options.seed) for number in sizes]
     if page:
         explorer_of(found, maps, options.labels).save_html(out)
     else:

@@ -8,7 +8,8 @@ import math
 from typing import Any
 
 from isotherm.cli import runs
-from isotherm.cli.arguments import Parser, add_run, at_least
+from isotherm.cli.options import at_least
+from isotherm.cli.parser import Parser, add_run
 from isotherm.errors import IsothermError
 
 

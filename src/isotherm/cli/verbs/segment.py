@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isotherm.cli import console
-from isotherm.cli.arguments import Parser, add_force, at_least, not_negative
-from isotherm.cli.nearest import writable
+from isotherm.cli.options import at_least, not_negative
+from isotherm.cli.parser import Parser, add_force
+from isotherm.cli.suggest import writable
 
 if TYPE_CHECKING:
     from isotherm.anneal.callbacks import Callback

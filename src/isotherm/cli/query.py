@@ -1,12 +1,19 @@
-"""Words of a query, made as those of the documents were."""
+"""Searches of a run: words of a query, made as those of the documents were, and the index."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from isotherm.cli import runs
+from isotherm.cli.options import INTERPOLATION, WEIGHTS
+from isotherm.errors import IsothermError
+
 if TYPE_CHECKING:
+    from isotherm.retrieval.index import SearchIndex
+    from isotherm.retrieval.results import Results
     from isotherm.text.options import Words
 
 
@@ -69,3 +76,43 @@ def _rules(settings: Mapping[str, Any]) -> Words:
             "progress": None,
         }
     )
+
+
+# The search --------------------------------------------------------------------------------------
+
+
+def index_of(found: runs.Run, weights: str, interpolation: float) -> SearchIndex:
+    """Index of the documents of a run."""
+    from isotherm.retrieval.index import SearchIndex
+
+    if not searchable(found):
+        raise IsothermError(
+            f"{found.folder} holds {type(found.model).__name__}, and a search needs the topics of "
+            f"the aspect model; make them by isotherm fit {found.folder} -o other.run"
+        )
+    return SearchIndex.of(found.model, found.counts, weights=weights, interpolation=interpolation)
+
+
+def searchable(found: runs.Run) -> bool:
+    """Whether a run has topics that a search can read."""
+    return type(found.model).__name__ == "AspectModel"
+
+
+@dataclass(frozen=True)
+class Search:
+    """An index of a run, and how texts become words of it."""
+
+    index: SearchIndex
+    read: Callable[[str], Asked]
+
+    def found(self, text: str, n: int) -> tuple[Asked, Results]:
+        """What a text asks for, and the best documents."""
+        query = self.read(text)
+        return query, self.index.query(query.known, n)
+
+
+def search_of(
+    found: runs.Run, weights: str = WEIGHTS, interpolation: float = INTERPOLATION
+) -> Search:
+    """The search of a run; with nothing but the run, that of `isotherm search`."""
+    return Search(index_of(found, weights, interpolation), reader(found.counting, found.words))

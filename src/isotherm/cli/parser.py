@@ -1,4 +1,7 @@
-"""Command lines and configuration files: one set of options; the command line wins."""
+"""The parser of a verb: its command line and a configuration file, one set of options.
+
+The command line wins.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,72 @@ import argparse
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 
 from isotherm.cli import VERBS
-from isotherm.cli.arguments import Parser, add_common
-from isotherm.cli.nearest import existing, meant
+from isotherm.cli.suggest import did_you_mean, existing
 from isotherm.errors import IsothermError
 
 # `fit` counts what is not counted yet.
 ALSO_READS = {"fit": ("count",)}
 NOT_IN_FILES = ("--config", "--help", "--resume", "--force")
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, with the option that was meant."""
+
+    def __init__(self, verb: str, about: str) -> None:
+        super().__init__(
+            prog=f"isotherm {verb}",
+            description=about,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        self.also = ""  # where else words came from
+
+    def example(self, *lines: str) -> None:
+        """Show examples at the end of the help."""
+        self.epilog = "\n".join(["for example:", *(f"  {line}" for line in lines)])
+
+    @property
+    def names(self) -> list[str]:
+        """All options, as they are written."""
+        return [name for name in self._option_string_actions if name.startswith("--")]
+
+    @property
+    def flags(self) -> list[str]:
+        """The options that have no value."""
+        return [name for name in self.names if self._option_string_actions[name].nargs == 0]
+
+    def error(self, message: str) -> Never:
+        """End with status 2."""
+        prefix = "unrecognized arguments: "
+        if message.startswith(prefix):
+            first = message.removeprefix(prefix).split()[0]
+            near = did_you_mean(first, self.names) if first.startswith("-") else ""
+            message = f"{message.removeprefix(prefix)} is not understood{near}"
+        self.exit(2, f"{self.prog}: error: {message}{self.also}; see {self.prog} --help\n")
+
+
+def add_common(parser: Parser) -> None:
+    """Options that all verbs have."""
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    parser.add_argument(
+        *("-v", "--verbose"), action="store_true", help="tell on stderr what happens"
+    )
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="TOML file with a table of options per verb"
+    )
+
+
+def add_force(parser: Parser) -> None:
+    """Whether to replace what is there."""
+    parser.add_argument("--force", action="store_true", help="replace what is there already")
+
+
+def add_run(parser: Parser) -> None:
+    """The run that a verb is about."""
+    parser.add_argument("run", type=Path, metavar="RUN", help="folder that isotherm fit wrote")
 
 
 def parsed(
@@ -50,7 +109,7 @@ def _given(parser: Parser, found: argparse.Namespace, words: Sequence[str]) -> f
 
 
 def _parser(verb: str, add_arguments: Callable[[Parser], None]) -> Parser:
-    parser = Parser(verb, f"{VERBS[verb].about}.")
+    parser = Parser(verb, f"{VERBS[verb]}.")
     add_arguments(parser)
     add_common(parser)
     return parser
@@ -80,7 +139,7 @@ def _file_words(parser: Parser, verb: str, path: Path) -> list[str]:
             elif table == verb:
                 raise IsothermError(
                     f"[{table}] of {path} has {key!r}, which is no option of isotherm {verb}"
-                    f"{meant(key.replace('_', '-'), names)}; correct or remove it"
+                    f"{did_you_mean(key.replace('_', '-'), names)}; correct or remove it"
                 )
     return words
 
@@ -93,8 +152,8 @@ def _tables(path: Path) -> dict[str, dict[str, Any]]:
     for name, table in content.items():
         if name not in VERBS or not isinstance(table, dict):
             raise IsothermError(
-                f"{path} has {name!r}, which is no table of a verb{meant(name, VERBS)}; tables "
-                f"are {', '.join(f'[{verb}]' for verb in VERBS)}"
+                f"{path} has {name!r}, which is no table of a verb{did_you_mean(name, VERBS)}; "
+                f"tables are {', '.join(f'[{verb}]' for verb in VERBS)}"
             )
     return content
 

@@ -10,24 +10,25 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isotherm.cli import console, counting, documents, kept, models, own, runs
-from isotherm.cli.arguments import (
-    Parser,
-    add_force,
+from isotherm.cli import console, documents, explorer, models, own, runs
+from isotherm.cli.counting import check_words, counted, said, stem
+from isotherm.cli.options import (
+    COUNTING,
+    add_counting,
     at_least,
     budget,
     given,
     not_negative,
     number_or_auto,
 )
-from isotherm.cli.count import check_words, said, stem
-from isotherm.cli.nearest import check_folder, existing
-from isotherm.cli.runs import READ, Run
-from isotherm.cli.topics import lines, topics_of
+from isotherm.cli.parser import Parser, add_force
+from isotherm.cli.runs import READ, Run, topic_lines, topics_of
+from isotherm.cli.suggest import check_folder, existing
 from isotherm.cli.wording import in_options
 from isotherm.errors import IsothermError
 
 if TYPE_CHECKING:
+    from isotherm.anneal.stages import Stages
     from isotherm.cli.documents import Documents
     from isotherm.data.counts import Counts
 
@@ -82,7 +83,7 @@ def add_arguments(parser: Parser) -> None:
     )
     add("--scheduler", metavar="ADDRESS", help="fit on the workers of this Dask scheduler")
     add_force(parser)
-    counting.add_counting(parser)
+    add_counting(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -111,7 +112,7 @@ def _begun(options: argparse.Namespace, final: Path, held: ExitStack) -> Run:
     """A new run, with counts and documents."""
     source = existing(options.source, "documents or counts")
     _check_place(options, source)
-    settings = given(options, (*FITTING, *counting.COUNTING))
+    settings = given(options, (*FITTING, *COUNTING))
     models.check(settings)
     work = runs.unfinished(final)
     check_folder(final)
@@ -173,11 +174,11 @@ def _read(
         return other.counts, other.documents, _counting(other.settings)
     if runs.is_archive(source):
         return _read_counts(options, source, final, held)
-    found = counting.counted(source, options)
+    found = counted(source, options)
     check_words(found, source)
     if not options.json:
         print(f"{source}: {said(found)}\n{in_options(found.report)}", flush=True)
-    docs = documents.of_ingestion(found, given(options, counting.COUNTING))
+    docs = documents.of_ingestion(found, given(options, COUNTING))
     return found.counts, docs, {READ: [one.lines(None)[0] for one in found.read]}
 
 
@@ -186,7 +187,7 @@ def _read_counts(
 ) -> tuple[Counts, Documents, dict[str, Any]]:
     from isotherm.data.counts import Counts
 
-    vain = sorted(options.typed.intersection(counting.COUNTING))
+    vain = sorted(options.typed.intersection(COUNTING))
     if vain:
         raise IsothermError(
             f"{source} is counted already, so --{vain[0].replace('_', '-')} comes too late; leave "
@@ -217,7 +218,7 @@ def _stored(
 
 def _counting(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings of counting among those of a run."""
-    return {name: settings.get(name) for name in counting.COUNTING}
+    return {name: settings.get(name) for name in COUNTING}
 
 
 def _to_resume(options: argparse.Namespace, final: Path, held: ExitStack) -> Run | None:
@@ -228,7 +229,7 @@ def _to_resume(options: argparse.Namespace, final: Path, held: ExitStack) -> Run
         return None
     held.enter_context(runs.holding(folder))
     found = runs.read(folder)
-    asked = runs.plain(given(options, (*FITTING, *counting.COUNTING)))
+    asked = runs.plain(given(options, (*FITTING, *COUNTING)))
     differ = [
         f"--{name.replace('_', '-')} (was {found.settings.get(name)})"
         for name in asked
@@ -279,7 +280,7 @@ def _computed(options: argparse.Namespace, run: Run) -> dict[str, Any]:
 
     begin = time.perf_counter()
     model = models.made(run.settings, options, console.quiet(options))
-    stages = kept.watching(model)
+    stages = _watching(model)
     supervise = run.settings.get("supervise")
     known = None if supervise is None else run.documents.labels(supervise)
     counts = run.to_fit(None if options.memory is None else FOR_BLOCKS * options.memory)
@@ -297,7 +298,7 @@ def _computed(options: argparse.Namespace, run: Run) -> dict[str, Any]:
             else:
                 model.fit(counts)
             interrupted = model.outcome_ == Outcome.INTERRUPTED.value
-            kept.write_stages(run, stages)
+            _write_stages(run, stages)
             # Last: where there is a model, the fit is done. What watched it is no part of it.
             model.set_params(callbacks=()).save(run.folder / runs.MODEL)
     run.drop_stored()
@@ -307,6 +308,27 @@ def _computed(options: argparse.Namespace, run: Run) -> dict[str, Any]:
         "fit_seconds": console.seconds(begin),
         **_memory(options, model),
     }
+
+
+def _watching(model: Any) -> Stages:
+    """What keeps the stages that a fit comes through; models that grow do so themselves."""
+    from isotherm.anneal.stages import Stages
+
+    stages = Stages()
+    if model.get_params()["n_components"] != "auto":
+        model.set_params(callbacks=[stages])
+    return stages
+
+
+def _write_stages(run: Run, stages: Stages) -> None:
+    """Write the stages; a fit that went on from a checkpoint has those from there on."""
+    from isotherm.io.store import save
+
+    path = run.folder / explorer.STAGES
+    if stages.kept:
+        save(stages, path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _memory(options: argparse.Namespace, model: Any) -> dict[str, float]:
@@ -353,4 +375,4 @@ def _tell(options: argparse.Namespace, run: Run, begin: float) -> None:
     if type(model).__name__ == "AspectModel":
         after.insert(1, f'isotherm search {run.folder} "some words"')
     hints = "\n".join(f"next: {line}" for line in after)
-    console.tell(options, summary, f"{head}\n{lines(topics)}\n\n{hints}")
+    console.tell(options, summary, f"{head}\n{topic_lines(topics)}\n\n{hints}")

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isotherm.cli import console, runs
-from isotherm.cli.arguments import Parser, add_force, add_run, at_least
-from isotherm.cli.explore import explorer_of, maps_of, site_of
-from isotherm.cli.nearest import writable
+from isotherm.cli.explorer import explorer_of, maps_of, site_of
+from isotherm.cli.options import at_least
+from isotherm.cli.parser import Parser, add_force, add_run
+from isotherm.cli.suggest import writable
 from isotherm.format.atomic import is_own_page
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return found[0] if found else None
 
 
-def meant(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A question to put into a message, empty where no known name is alike."""
     found = nearest(name, known)
     return "" if found is None else f" (did you mean {found!r}?)"
