@@ -23,7 +23,8 @@ from isotherm.io import registry
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return fuzz_files.whole_files(tmp_path_factory.mktemp("whole"), ("aspect", "map", "hierarchy"))
+    names = ("aspect", "map", "hierarchy", "themes")
+    return fuzz_files.whole_files(tmp_path_factory.mktemp("whole"), names)
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -121,6 +122,10 @@ PLACES: dict[str, tuple[str, str, Any]] = {
         FITTED + "model_.fields.parents.items",
         lambda old: [old[-1] + 1, *old[1:]],
     ),
+    "a table of half precision": (
+        *("fit hierarchy", FITTED + "params_.fields.word_node", lambda old: old.astype(np.float16)),
+    ),
+    "clusters without weight": ("fit themes", FITTED + "cluster_weights_", lambda old: old * 0),
     "theta of other topics": ("index", "theta", lambda old: old[:, 1:]),
     "theta with nan": ("index", "theta", lost),
     "settings of text": ("index", "settings.fields.interpolation", "half"),
@@ -174,6 +179,37 @@ def test_checkpoints_that_do_not_fit_are_refused(
     path.write_bytes(whole["checkpoint aspect"].read_bytes())
     with pytest.raises(IsothermError, match=r"run\.ckpt is"):
         run(path, ENTRIES[what])
+
+
+def test_checkpoints_of_other_columns_are_refused(whole: dict[str, Path], tmp_path: Path) -> None:
+    """All states of a run share a table at first, so that they agree with one another."""
+    path = tmp_path / "run.ckpt"
+    meta, parts = fuzz_files.parts_of(whole["checkpoint map"].read_bytes())
+    point = meta["content"]["items"]["runs"]["items"]["0"]["fields"]["point"]["fields"]
+    name = point["begin"]["fields"]["params"]["fields"]["weight"]["name"]
+    table = np.load(io.BytesIO(parts[f"arrays/{name}.npy"]))[:-1]  # stored as (D, M)
+    parts[f"arrays/{name}.npy"] = fuzz_files.npy(table)
+    meta["arrays"][name]["shape"] = list(table.shape)
+    path.write_bytes(fuzz_files.packed(meta, parts))
+    with pytest.raises(IsothermError, match=r"run\.ckpt is .* damaged one \(GtmParams\.weight"):
+        fuzz_files.resume("map", path)
+
+
+def test_files_of_computers_that_order_bytes_otherwise_are_read(
+    whole: dict[str, Path], tmp_path: Path
+) -> None:
+    meta, parts = fuzz_files.parts_of(whole["fit hierarchy"].read_bytes())
+    for name, said in meta["arrays"].items():
+        array = np.load(io.BytesIO(parts[f"arrays/{name}.npy"]))
+        array = array.astype(array.dtype.newbyteorder(">"))
+        parts[f"arrays/{name}.npy"], said["dtype"] = fuzz_files.npy(array), array.dtype.str
+    path = tmp_path / "file.iso"
+    path.write_bytes(fuzz_files.packed(meta, parts))
+    ours, theirs = isotherm.load(whole["fit hierarchy"]), isotherm.load(path)
+    assert theirs.components_.dtype.isnative
+    np.testing.assert_array_equal(theirs.components_, ours.components_)
+    counts = Counts(fuzz_files.X, None, fuzz_files.NAMES)
+    assert theirs.score(counts) == ours.score(counts)
 
 
 # Files that claim much --------------------------------------------------------------------------

@@ -350,6 +350,8 @@ def read_array(
         summed.fill(array.reshape(-1, order="A").view(np.uint8))
     if summed.sum.hexdigest() != described["sha256"]:
         raise unreadable(path, f"{name!r} is not what was written: its checksum differs")
+    if not dtype.isnative:  # of another computer; loops need the order of bytes of this one
+        array = array.byteswap(inplace=True).view(dtype.newbyteorder("="))
     return array
 
 

@@ -151,7 +151,7 @@ class File:
             rng.bit_generator.state = found.rng
         except archive.DAMAGE as error:
             raise archive.unreadable(self.path, str(error)) from error
-        self._check_rows(data, found)
+        self._check_states(data, found)
         self.n_runs = found.n_runs
         if found.point is not None:
             log.info("run %d goes on at T = %g", number, found.point.temperature)
@@ -210,8 +210,8 @@ class File:
             raise archive.unreadable(self.path, str(error)) from error
         log.info("going on from %s: %d runs", self.path, len(self.entries))
 
-    def _check_rows(self, data: Any, found: Entry) -> None:
-        """Refuse states of other rows than those of the data."""
+    def _check_states(self, data: Any, found: Entry) -> None:
+        """Refuse states of other rows or columns than those of the data."""
         point, fit = found.point, found.fit
         states = [] if fit is None else [fit.state]
         if point is not None:
@@ -228,6 +228,10 @@ class File:
                 fits = fits and (not fields or len(fields[0]) == size)
             if not fits:
                 raise archive.unreadable(self.path, "its states are of other rows than the data")
+            try:
+                parts.check_shapes(state.params, _columns_of(data.summary))
+            except ValueError as error:
+                raise archive.unreadable(self.path, str(error)) from error
 
     def _check(self, number: int, old: dict[str, str], new: dict[str, str]) -> None:
         differ = [name for name in new if old.get(name) != new[name]]
@@ -290,6 +294,13 @@ def _registry(rows: exported.Folder | None) -> codec.Registry:
         registry.add(f"{shelved.__name__}Rows", codec.Entry(shelved, fields, build))
     registry.add("HeldRows", codec.Entry(Held, exported.held_fields, held_again))
     return registry
+
+
+def _columns_of(summary: Any) -> parts.Sizes:
+    """Number of columns, under the letter that it has for counts or for vectors."""
+    if hasattr(summary, "column_totals"):
+        return {"J": len(summary.column_totals)}
+    return {"D": len(summary.mean)} if hasattr(summary, "mean") else {}
 
 
 def _check_point(point: Point) -> None:

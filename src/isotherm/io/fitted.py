@@ -201,6 +201,12 @@ def _clusters(fitted: dict[str, Any], sizes: Sizes) -> None:
     _below("labels_", fitted["labels_"], sizes["C"])
 
 
+def _projected(fitted: dict[str, Any], sizes: Sizes) -> None:
+    _clusters(fitted, sizes)
+    if not fitted["cluster_weights_"].any():
+        raise ValueError("cluster_weights_ are 0 for all clusters")
+
+
 def _growing(fitted: dict[str, Any], sizes: Sizes) -> None:
     if "tree_" in fitted and fitted["tree_"].n_leaves != sizes["K"]:
         raise ValueError(f"a tree of {fitted['tree_'].n_leaves} leaves")
@@ -243,7 +249,7 @@ MORE: dict[str, Callable[[dict[str, Any], Sizes], None]] = {
     **{"AspectModel": _growing, "OneSidedClustering": _growing, "DocumentMixture": _growing},
     **{"HierarchicalClustering": _hierarchy, "TwoSidedClustering": _two_sided},
     **{"DTM": _linked, "LTM": _linked, "LapPLSI": _linked, "GTM": _map},
-    **{"PCP": _clusters, "TTMM": _clusters},
+    **{"PCP": _projected, "TTMM": _projected},
 }
 
 

@@ -100,6 +100,10 @@ NEVER_HARD = (
 )
 
 
+# Types that fits leave, and that kernels and sparse tables take.
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
 def check_temperature(model: Any, temperature: float) -> None:
     """Refuse a temperature that the model cannot have."""
     name = type(model).__name__
@@ -128,7 +132,8 @@ def check_array(name: str, array: Any, described: str, sizes: Sizes) -> None:
     axes = described.lstrip("~?#+")
     marks = described[: len(described) - len(axes)]
     values = np.asarray(array)
-    if values.dtype.kind not in ("iu" if "#" in marks else "f"):
+    fine = values.dtype.kind in "iu" if "#" in marks else values.dtype in FLOATS
+    if not fine:
         raise ValueError(f"{name} is {_shown(array)}")
     if not any(_has_shape(values.shape, one.split(), sizes) for one in axes.split("|")):
         raise ValueError(f"{name} has shape {values.shape}, and others of {axes!r} have {sizes}")
