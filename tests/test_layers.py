@@ -1,12 +1,15 @@
 """Who imports whom, and a few limits on size: the shape of the library as a test."""
 
 import ast
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support.source import SRC, Import, circle, imports, inside, module_name, room, room_edges
+
+TESTS = Path(__file__).parent
 
 # Lowest first. A folder, or a module beside the folders, imports from its own line and the lines
 # before it. "" is `isotherm` itself.
@@ -152,6 +155,44 @@ def test_library_keeps_its_shape() -> None:
     assert (SRC / "__init__.py").exists()
     found = faults(SRC)
     assert not found, "\n" + "\n".join(found)
+
+
+def misplaced(tests: Path) -> list[str]:
+    """Imports of one package of tests from another, as "file:line: what"."""
+    packages = {path.name for path in tests.iterdir() if path.is_dir()} - {"support"}
+    names = packages - sys.stdlib_module_names  # `import io` is not tests/io
+    faults = []
+    for path in sorted(tests.rglob("*.py")):
+        mine = path.relative_to(tests).parts[0]
+        for item in imports(ast.parse(path.read_text(encoding="utf-8")), SRC):
+            theirs = item.module.partition(".")[0]
+            if not item.internal and theirs in names - {mine}:
+                place = path.relative_to(tests).as_posix()
+                faults.append(f"{place}:{item.line}: imports {item.module}; move it to support")
+    return faults
+
+
+def test_no_package_of_tests_imports_another() -> None:
+    assert misplaced(TESTS) == []
+
+
+def test_an_import_from_another_package_of_tests_is_seen(tmp_path: Path) -> None:
+    for name, source in (
+        ("models/steps.py", "from support.corpora import TOY\nimport io"),
+        ("models/test_a.py", "from models.steps import sweep"),
+        ("anneal/test_b.py", "import numpy\nfrom models.steps import sweep"),
+        ("support/corpora.py", "from anneal import test_b"),
+        ("io/test_c.py", "from support.corpora import TOY"),
+        ("test_d.py", "from models import steps"),
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(source, encoding="utf-8")
+    assert [fault.partition(" ")[0] for fault in misplaced(tmp_path)] == [
+        "anneal/test_b.py:2:",
+        "support/corpora.py:1:",
+        "test_d.py:1:",
+    ]
 
 
 PLANTED = [

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from cli.stories import write_stories
 from isotherm import cli
+from support.cli import write_stories
 
 
 @pytest.fixture(scope="session")

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from cli.stories import THINGS, write_stories
 from isotherm import Counts, SearchIndex, count_words, load
 from isotherm.evaluate import evaluate_topics, purity, stability
 from isotherm.retrieval.evaluate import evaluate
+from support.cli import THINGS, write_stories
 
 
 @pytest.fixture(scope="module")

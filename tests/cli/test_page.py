@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cli.stories import write_stories
 from isotherm import cli
 from isotherm.images import files
+from support.cli import write_stories
 from support.corpora import two_waves
 
 ROOT = Path(__file__).parents[2]

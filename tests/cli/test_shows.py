@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cli.stories import THINGS
 from isotherm import Counts, SearchIndex, load
 from isotherm.cli import runs
 from isotherm.cli.query import asked
+from support.cli import THINGS
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,5 @@
 """Fixtures of the browser, for every test here."""
 
-from viewer.browser import browser, open_explorer, open_page
+from support.browser import browser, open_explorer, open_page
 
 __all__ = ["browser", "open_explorer", "open_page"]

@@ -10,10 +10,10 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
-from cli.stories import write_stories
 from isotherm import cli
 from isotherm.cli import parser, runs
 from isotherm.cli.verbs import view
+from support.cli import write_stories
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 

@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
-from cli.stories import THINGS, write_stories
 from isotherm import cli
+from support.cli import THINGS, write_stories
 from viewer.live import Server
 from viewer.load import Load, resident
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from isotherm.viewer.container import pack, unpack
-from viewer.browser import SIZE
+from support.browser import SIZE
 from viewer.synthetic import synthetic
 
 N = 400

@@ -9,8 +9,8 @@ from scipy.stats import poisson
 
 from models import test_laws
 from models.conftest import TEMPERATURES
+from support.docs import ROOT, run_page
 from support.models import begin, place, sweep, sweeps
-from test_docs import ROOT, run_page
 
 # Every law is a test of this module too, on the model of the page.
 globals().update({name: law for name, law in vars(test_laws).items() if name.startswith("test_")})
