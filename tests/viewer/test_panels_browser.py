@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ BLANK = {
     **{"matches": None, "query": "", "stage": 3, "map": 0, "colour": "topic", "size": "none"},
     **{"tab": "topics", "mode": "move", "theme": "auto", "playing": False},
 }
-SOURCE = resources.files("isotherm.viewer").joinpath("page")
 
 
 @pytest.fixture(scope="module")
