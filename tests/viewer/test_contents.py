@@ -83,8 +83,8 @@ def test_a_map_alone_has_words_without_probabilities() -> None:
 
 def test_words_without_any_probability_are_left_out() -> None:
     values = np.array([0.0, 0.7, 0.3, 0.0])
-    assert contents.listed(values, list("abcd"), 3) == [["b", 0.7], ["c", 0.3]]
-    assert contents.listed(np.full(4, 0.25), list("abcd"), 2) == [["a", 0.25], ["b", 0.25]]
+    assert contents.listed(values, list("abcd"), 3) == [("b", 0.7), ("c", 0.3)]
+    assert contents.listed(np.full(4, 0.25), list("abcd"), 2) == [("a", 0.25), ("b", 0.25)]
 
 
 # The tree ----------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def test_no_tree_without_one() -> None:
 def test_telling_words() -> None:
     above = np.array([0.5, 0.3, 0.2, 0.0])
     table = np.array([0.5, 0.1, 0.4, 0.0])
-    assert contents.telling_words(table, above, list("abcd")) == [["c", 0.4]]
+    assert contents.telling_words(table, above, list("abcd")) == [("c", 0.4)]
     # All but the same: then what is frequent.
     assert [w for w, _ in contents.telling_words(above, above, list("abcd"))] == ["a", "b", "c"]
     assert [w for w, _ in contents.telling_words(table, None, list("abcd"))] == ["a", "c", "b"]

@@ -31,8 +31,8 @@ def test_a_row_without_a_place_has_none_on_any_axis() -> None:
     given = np.array([[0.0, 1.0], [np.nan, 0.5], [2.0, np.inf], [4.0, 3.0]])
     place = placed(given)
     found = points.quantised_places(place, given)
-    assert (found[1:3] == points.NOTHING).all()
-    assert (found[[0, 3]] < points.NOTHING).all()
+    assert (found[1:3] == points.NONE_16).all()
+    assert (found[[0, 3]] < points.NONE_16).all()
     assert points.map_meta(place)["empty"] == 2
 
 

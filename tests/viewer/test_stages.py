@@ -1,6 +1,7 @@
 """Stages: what the model was at higher temperatures, in terms of what came of it."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +11,16 @@ from isotherm.anneal.fold import fold_in
 from isotherm.kernels.cpu.backend import Cpu
 from isotherm.placement.local import Local
 from isotherm.viewer import stages
-from isotherm.viewer.points import NOTHING, Place, around
-from isotherm.viewer.stages import Guide, Moment, branches, joined, moments, shared, stages_of
+from isotherm.viewer.format import NONE_16
+from isotherm.viewer.points import Place, around
+from isotherm.viewer.stages import Guide, Moment, branches, candidates, joined, shared, stages_of
 from viewer import corpora
 
 NAMES = [str(name) for name in corpora.counts().column_names]
+
+
+def moments(model: Any, given: Any) -> list[Moment]:
+    return [one.build() for one in candidates(model, given)]
 
 
 def guides(of: str = "grown") -> list[Guide]:
@@ -111,8 +117,8 @@ def test_map_unfolds(of: str) -> None:
             assert meta["moved"] == [0, 1]
             places = arrays[f"stage{s}.map{m}"]
             assert places.shape == guide.corpus.coordinates.shape
-            assert (places[-1] == NOTHING).all()  # the empty document
-            assert (places[:-1] < NOTHING).all()
+            assert (places[-1] == NONE_16).all()  # the empty document
+            assert (places[:-1] < NONE_16).all()
             spreads.append(places[:-1].astype(float).std(axis=0).max())
         # One topic is one place, and the last stage before the end is not.
         assert spreads[0] <= 1.0

@@ -14,9 +14,8 @@ import numpy as np
 
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
+from isotherm.viewer.format import ALIGNMENT, MAGIC
 
-MAGIC = b"ISO1"
-ALIGNMENT = 8
 ENDS = ".ends"
 TYPES = {"u1": "<u1", "u2": "<u2", "u4": "<u4", "f4": "<f4"}
 # Level of compression: measured by benchmarks/explorer.py --levels.
@@ -32,7 +31,7 @@ GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 class Part(NamedTuple):
     """What one block contains: facts, arrays by name, and tables of strings by name."""
 
-    meta: dict[str, Any]
+    meta: Mapping[str, Any]
     arrays: dict[str, Array]
     strings: dict[str, list[str]]
 
@@ -67,13 +66,13 @@ def pack(
         offset += len(data[-1])
     header = {"meta": meta, "arrays": table, "strings": [*(strings or {})]}
     text = well_formed(json.dumps(header, ensure_ascii=False, allow_nan=False)).encode()
-    return gzipped(b"".join([_padded(MAGIC + struct.pack("<I", len(text)) + text), *data]))
+    return gzipped(b"".join([_padded(MAGIC.encode() + struct.pack("<I", len(text)) + text), *data]))
 
 
 def unpack(block: bytes) -> Part:
     """What `pack` put into a block; arrays are read only."""
     raw = zlib.decompress(block, wbits=31)
-    if raw[:4] != MAGIC:
+    if raw[:4] != MAGIC.encode():
         raise IsothermError(f"bytes begin with {raw[:4]!r}; give what isotherm's `pack` returned")
     (length,) = struct.unpack_from("<I", raw, 4)
     header = json.loads(raw[8 : 8 + length])

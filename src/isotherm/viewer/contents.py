@@ -15,6 +15,7 @@ from isotherm.evaluate.matching import similarities
 from isotherm.evaluate.word_coherence import coherence
 from isotherm.maps.corpus import Cooling, CorpusMap
 from isotherm.tree import Tree
+from isotherm.viewer.format import CoolingMeta, TopicMeta, TreeMeta, Words
 
 N_WORDS, N_NODE_WORDS, N_SIMILAR, N_NAME = 20, 10, 5, 3
 # Coherence looks at no more non-zeros than this: at a part of the documents, if there are more.
@@ -22,10 +23,8 @@ COHERENCE_WORK = 5_000_000
 # Distributions with a smaller L1 distance are taken for the same.
 SAME = 0.02
 
-Words = list[list[Any]]
 
-
-def topics_of(model: Any, names: list[str], counts: Counts | None) -> list[dict[str, Any]]:
+def topics_of(model: Any, names: list[str], counts: Counts | None) -> list[TopicMeta]:
     """What the page is told of each topic of a model.
 
     Parameters
@@ -40,7 +39,7 @@ def topics_of(model: Any, names: list[str], counts: Counts | None) -> list[dict[
     alike = similarities(table, table, "hellinger")
     scores = _coherence(table, counts)
     tree = tree_of(model)
-    found = []
+    topics: list[TopicMeta] = []
     for k in range(len(table)):
         words = listed(table[k], names, N_WORDS)
         # Chosen by the damped ratio, which keeps one-off words down; shown by the true one.
@@ -48,26 +47,26 @@ def topics_of(model: Any, names: list[str], counts: Counts | None) -> list[dict[
         lift = np.divide(table[k], unigram, out=np.zeros_like(unigram), where=unigram > 0)
         telling = telling[np.argsort(-lift[telling], kind="stable")]
         near = [int(j) for j in np.argsort(-alike[k], kind="stable") if j != k][:N_SIMILAR]
-        found.append(
+        topics.append(
             {
                 "name": name_of(words),
                 "words": words,
-                "lift": [[names[j], _short(lift[j])] for j in telling if table[k, j] > 0],
+                "lift": [(names[j], _short(lift[j])) for j in telling if table[k, j] > 0],
                 "size": float(model.weights_[k]),
                 "coherence": scores[k],
-                "similar": [[j, _short(alike[k, j])] for j in near],
+                "similar": [(j, _short(alike[k, j])) for j in near],
                 "node": None if tree is None else tree.leaves[k],
             }
         )
-    return found
+    return topics
 
 
-def topics_of_map(given: CorpusMap) -> list[dict[str, Any]]:
+def topics_of_map(given: CorpusMap) -> list[TopicMeta]:
     """What a map alone says of its topics: words in their order, without probabilities."""
     return [
         {
-            "name": name_of([[word, None] for word in words]),
-            "words": [[word, None] for word in words],
+            "name": name_of([(word, None) for word in words]),
+            "words": [(word, None) for word in words],
             "lift": [],
             "size": float(size),
             "coherence": None,
@@ -80,12 +79,12 @@ def topics_of_map(given: CorpusMap) -> list[dict[str, Any]]:
 
 def name_of(words: Words) -> str:
     """A few words that stand for a topic."""
-    return ", ".join(str(word) for word, _ in words[:N_NAME])
+    return ", ".join(word for word, _ in words[:N_NAME])
 
 
 def listed(values: Array, names: list[str], number: int) -> Words:
     """The words of the largest values, with them; those of value 0 are left out."""
-    return [[names[j], _short(values[j])] for j in _largest(values, number) if values[j] > 0]
+    return [(names[j], _short(values[j])) for j in _largest(values, number) if values[j] > 0]
 
 
 def _largest(values: Array, number: int) -> Array:
@@ -133,7 +132,7 @@ def _fitting(model: Any, name: str) -> Tree | None:
     return tree if isinstance(tree, Tree) and tree.n_leaves == len(model.weights_) else None
 
 
-def tree_meta(model: Any, names: list[str]) -> dict[str, Any] | None:
+def tree_meta(model: Any, names: list[str]) -> TreeMeta | None:
     """What the page is told of the tree of a model.
 
     In a hierarchy nodes have words of their own. In other trees a node is the mean of the topics
@@ -149,9 +148,8 @@ def tree_meta(model: Any, names: list[str]) -> dict[str, Any] | None:
     else:
         words = [listed(row, names, N_NODE_WORDS) for row in own]
     splits = splits_of(model) or Tree((-1,))
-    kind = "topics" if tree.similarities else "splits"
     return {
-        "kind": kind if own is None else "hierarchy",
+        "kind": "hierarchy" if own is not None else "topics" if tree.similarities else "splits",
         "parents": [*tree.parents],
         "temperatures": [_number(t) for t in tree.temperatures],
         "similarities": [_number(one) for one in tree.similarities],
@@ -191,7 +189,7 @@ def telling_words(table: Array, above: Array | None, names: list[str]) -> Words:
     if above is not None and np.abs(table - above).sum() < SAME:
         telling = table
     order = [j for j in _largest(telling, N_NODE_WORDS) if telling[j] > 0]
-    return [[names[j], _short(table[j])] for j in order]
+    return [(names[j], _short(table[j])) for j in order]
 
 
 def mean_of(model: Any, components: Any) -> Array:
@@ -206,7 +204,7 @@ def mean_of(model: Any, components: Any) -> Array:
 # The annealing -----------------------------------------------------------------------------------
 
 
-def cooling_meta(name: str, cooling: Cooling) -> dict[str, Any]:
+def cooling_meta(name: str, cooling: Cooling) -> CoolingMeta:
     """What the page is told of an annealing run."""
     return {
         "name": name,

@@ -18,6 +18,7 @@ from isotherm.maps.corpus import CorpusMap
 from isotherm.maps.workflow import MappedCorpus
 from isotherm.viewer import gather, page
 from isotherm.viewer.container import Part, pack
+from isotherm.viewer.format import SHARE_STEPS, TextsMeta
 from isotherm.viewer.words import index_part
 
 __all__ = ["Explorer"]
@@ -181,7 +182,7 @@ class Explorer:
                 shares["shares.weight"][index].tolist(),
                 strict=True,
             )
-            topics = [[k, weight / 255] for k, weight in both if weight]
+            topics = [[k, weight / SHARE_STEPS] for k, weight in both if weight]
         return {
             "index": index,
             "id": None if self.ids is None else self.ids[index],
@@ -286,7 +287,8 @@ class Explorer:
             return None
         whole = kept == "whole" or (kept == "auto" and sum(map(len, self.texts)) <= WHOLE)
         texts = self.texts if whole else [opening(text) for text in self.texts]
-        return Part({"whole": whole}, {}, {"texts": texts})
+        meta: TextsMeta = {"whole": whole}
+        return Part(meta, {}, {"texts": texts})
 
 
 def opening(text: str) -> str:

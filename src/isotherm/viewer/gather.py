@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -18,12 +18,23 @@ from isotherm.maps.corpus import COMPONENTS, NODES, Cooling, CorpusMap
 from isotherm.maps.workflow import MappedCorpus
 from isotherm.viewer import contents, points, stages
 from isotherm.viewer.container import Part
+from isotherm.viewer.format import (
+    FORMAT,
+    VERSION,
+    Column,
+    CoolingMeta,
+    MapMeta,
+    Nouns,
+    PointsHead,
+    PointsMeta,
+    StageMeta,
+    TopicMeta,
+)
 from isotherm.viewer.points import Place
 from isotherm.viewer.words import words_part
 
-FORMAT, VERSION = "isotherm explorer", 1
 LABEL = "label"
-NOUNS = {
+NOUNS: Nouns = {
     "row": "document",
     "rows": "documents",
     "column": "word",
@@ -31,7 +42,7 @@ NOUNS = {
     "component": "topic",
     "components": "topics",
 }
-POINTS = {**NOUNS, "row": "point", "rows": "points"}
+POINTS: Nouns = {**NOUNS, "row": "point", "rows": "points"}
 
 
 class Given(NamedTuple):
@@ -78,12 +89,12 @@ def of_maps(
     fields = _fields(given, n_rows)
     names = None if model is None else [str(name) for name in model._column_names()]
     places = [_place(one) for one, _ in found]
-    metas, arrays = _points(places, fields, n_rows)
+    metas, columns, arrays = _points(places, fields, n_rows)
     arrays["topic"] = points.codes(first.topic_weights.argmax(axis=1), n_topics)
     mass = first.tokens if rows is None else rows.row_totals
     per_document = points.shares(first.topic_weights)
     per_document["typical"] = points.typical(first.topic_weights, mass)
-    said: list[dict[str, Any]] = []
+    said: list[StageMeta] = []
     if names is not None:
         guides = [
             stages.Guide(m, places[m], one, mapped.gtm)
@@ -94,12 +105,13 @@ def of_maps(
         per_document |= more
     elif kept is not None:
         raise IsothermError("stages are given without a model; give the model that they are of")
-    meta = {
-        **_head(given, NOUNS, n_rows),
+    meta: PointsMeta = {
+        **head(given, NOUNS, n_rows),
         "n_topics": n_topics,
         "n_words": 0 if names is None else len(names),
         "facts": _facts(given, first, model, rows, [one for one, _ in found]),
-        **metas,
+        "maps": metas,
+        "columns": columns,
         "topics": _topics(model, names, first, rows),
         "tree": None if names is None else contents.tree_meta(model, names),
         "coolings": _coolings(model, [one for one, _ in found]),
@@ -130,14 +142,15 @@ def of_places(maps: Any, vectors: Any, given: Given) -> Gathered:
                 f"maps have {n_rows} and {len(place.coordinates)} rows; all need the same"
             )
     fields = _fields(given, n_rows)
-    metas, arrays = _points(places, fields, n_rows)
-    nouns = {**POINTS, **given.nouns}
-    meta = {
-        **_head(given, POINTS, n_rows),
+    metas, columns, arrays = _points(places, fields, n_rows)
+    nouns = _named(POINTS, given)
+    meta: PointsMeta = {
+        **head(given, POINTS, n_rows),
         "n_topics": 0,
         "n_words": 0,
         "facts": [[nouns["rows"], f"{n_rows:,}"]],
-        **metas,
+        "maps": metas,
+        "columns": columns,
         "topics": [],
         "tree": None,
         "coolings": [
@@ -240,7 +253,13 @@ def _fields(given: Given, n_rows: int) -> dict[str, Any]:
     return {LABEL: [points.category(value) for value in given.labels], **given.columns}
 
 
-def _head(given: Given, nouns: Mapping[str, str], n_rows: int) -> dict[str, Any]:
+def _named(nouns: Nouns, given: Given) -> Nouns:
+    """What things are called, where a user has words for them in these."""
+    return cast(Nouns, {**nouns, **given.nouns})
+
+
+def head(given: Given, nouns: Nouns, n_rows: int) -> PointsHead:
+    """What is said of a collection before anything is known of its maps."""
     unknown = set(given.nouns) - set(NOUNS)
     if unknown:
         raise IsothermError(
@@ -254,7 +273,7 @@ def _head(given: Given, nouns: Mapping[str, str], n_rows: int) -> dict[str, Any]
         "live": False,
         "n_documents": n_rows,
         "parts": [],
-        "nouns": {**nouns, **given.nouns},
+        "nouns": _named(nouns, given),
     }
 
 
@@ -263,11 +282,11 @@ def _head(given: Given, nouns: Mapping[str, str], n_rows: int) -> dict[str, Any]
 
 def _points(
     places: list[Place], fields: Mapping[str, Any], n_rows: int
-) -> tuple[dict[str, Any], dict[str, Array]]:
+) -> tuple[list[MapMeta], list[Column], dict[str, Array]]:
     columns, arrays = points.columns_of(fields, n_rows)
     for m, place in enumerate(places):
         arrays |= points.map_arrays(m, place)
-    return {"maps": [points.map_meta(place) for place in places], "columns": columns}, arrays
+    return [points.map_meta(place) for place in places], columns, arrays
 
 
 def _place(given: CorpusMap) -> Place:
@@ -314,7 +333,7 @@ def _placed(given: Any, vectors: Any) -> Place:
 
 def _topics(
     model: Any, names: list[str] | None, first: CorpusMap, rows: Counts | None
-) -> list[dict[str, Any]]:
+) -> list[TopicMeta]:
     if names is None:
         return contents.topics_of_map(first)
     return contents.topics_of(model, names, rows)
@@ -323,7 +342,7 @@ def _topics(
 def _facts(
     given: Given, first: CorpusMap, model: Any, rows: Counts | None, maps: list[CorpusMap]
 ) -> list[list[str]]:
-    nouns = {**NOUNS, **given.nouns}
+    nouns = _named(NOUNS, given)
     facts = [[nouns["rows"], f"{len(first.topic_weights):,}"]]
     if rows is not None:
         facts += [[nouns["columns"], f"{rows.n_columns:,}"], ["tokens", f"{rows.total:,.0f}"]]
@@ -338,7 +357,7 @@ def _facts(
     return facts
 
 
-def _coolings(model: Any, maps: list[CorpusMap]) -> list[dict[str, Any]]:
+def _coolings(model: Any, maps: list[CorpusMap]) -> list[CoolingMeta]:
     found = [contents.cooling_meta("topics", maps[0].topics_cooling)]
     growth = getattr(model, "growth_trace_", ())
     if growth:

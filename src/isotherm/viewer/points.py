@@ -11,9 +11,18 @@ import numpy as np
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
 from isotherm.models.grid import margin
+from isotherm.viewer.format import (
+    NONE_8,
+    NONE_16,
+    NONE_32,
+    SHARE_STEPS,
+    STEPS,
+    CategoryColumn,
+    Column,
+    MapMeta,
+    NumberColumn,
+)
 
-# Steps of a place or a number in 16 bits; the last code says that there is none.
-STEPS, NOTHING = 65534, 65535
 # More categories than this cannot be told apart in a legend: the rarest share one.
 MOST_CATEGORIES = 500
 OTHERS = "all others"
@@ -64,7 +73,7 @@ def around(shape: tuple[int, ...]) -> tuple[Array, Array]:
     return -high, high
 
 
-def map_meta(place: Place) -> dict[str, Any]:
+def map_meta(place: Place) -> MapMeta:
     """What the page is told of a map."""
     lost = ~np.isfinite(place.coordinates).all(axis=1)
     return {
@@ -88,26 +97,24 @@ def map_arrays(number: int, place: Place) -> dict[str, Array]:
 
 
 def quantised_places(place: Place, coordinates: Array) -> Array:
-    """Places (I, L) in steps of the box of a map, (I, L) u2; all NOTHING where there is none."""
+    """Places (I, L) in steps of the box of a map, (I, L) u2; all NONE_16 where there is none."""
     known = np.asarray(np.isfinite(coordinates).all(axis=1))
     span = place.high - place.low
     inside = np.clip((np.where(known[:, None], coordinates, place.low) - place.low) / span, 0, 1)
     steps: Array = np.rint(inside * STEPS).astype(np.uint16)
-    steps[~known] = NOTHING
+    steps[~known] = NONE_16
     return steps
 
 
 def codes(values: Array, number: int) -> Array:
     """Codes 0..number - 1 in the fewest bytes, with room for one more that says "none"."""
-    return values.astype(np.uint8 if number <= 255 else np.uint16)
+    return values.astype(np.uint8 if number <= NONE_8 else np.uint16)
 
 
 # Columns -----------------------------------------------------------------------------------------
 
 
-def columns_of(
-    columns: Mapping[str, Any], n_rows: int
-) -> tuple[list[dict[str, Any]], dict[str, Array]]:
+def columns_of(columns: Mapping[str, Any], n_rows: int) -> tuple[list[Column], dict[str, Array]]:
     """What the page is told of the columns, and their arrays by name.
 
     Parameters
@@ -116,14 +123,16 @@ def columns_of(
         Numbers and dates are continuous, all else are categories. None and NaN are missing.
     n_rows : int
     """
-    metas: list[dict[str, Any]] = []
+    metas: list[Column] = []
     arrays: dict[str, Array] = {}
     for name, given in columns.items():
         check_length(f"column {name!r}", given, n_rows)
         numbers = _numbers(given)
-        meta, codes_of = _categories(given) if numbers is None else _quantities(numbers)
+        meta, codes_of = (
+            _categories(str(name), given) if numbers is None else _quantities(str(name), numbers)
+        )
         arrays[f"column{len(metas)}"] = codes_of
-        metas.append({"name": str(name), **meta})
+        metas.append(meta)
     return metas, arrays
 
 
@@ -149,19 +158,19 @@ def _numbers(given: Any) -> Array | None:
     return _numbers(values.tolist()) if values.dtype.kind == "O" else None
 
 
-def _quantities(values: Array) -> tuple[dict[str, Any], Array]:
+def _quantities(name: str, values: Array) -> tuple[NumberColumn, Array]:
     known = np.isfinite(values)
     low = float(values[known].min()) if known.any() else 0.0
     high = float(values[known].max()) if known.any() else 0.0
     # Divided before it is subtracted: the difference of two finite numbers may not be.
     span = high / 2 - low / 2
     share = (np.where(known, values, low) / 2 - low / 2) / (span or 1.0)
-    steps = np.where(known, np.rint(share * STEPS), NOTHING).astype(np.uint16)
-    meta = {"kind": "number", "low": low, "high": high, "missing": int((~known).sum())}
-    return meta, steps
+    steps = np.where(known, np.rint(share * STEPS), NONE_16).astype(np.uint16)
+    missing = int((~known).sum())
+    return {"name": name, "kind": "number", "low": low, "high": high, "missing": missing}, steps
 
 
-def _categories(given: Any) -> tuple[dict[str, Any], Array]:
+def _categories(name: str, given: Any) -> tuple[CategoryColumn, Array]:
     """Categories, most frequent first, and the code of each value."""
     values = given.tolist() if hasattr(given, "tolist") else given
     seen: dict[str | None, int] = {}
@@ -170,16 +179,16 @@ def _categories(given: Any) -> tuple[dict[str, Any], Array]:
     )
     sizes = np.bincount(found, minlength=len(seen))
     missing = int(sizes[seen[None]]) if None in seen else 0
-    names = [name for name in seen if name is not None]
-    order = sorted(names, key=lambda name: (-sizes[seen[name]], name))
+    there = [one for one in seen if one is not None]
+    order = sorted(there, key=lambda one: (-sizes[seen[one]], one))
     few = order[:MOST_CATEGORIES]
     kept = [*few, OTHERS] if len(order) > len(few) else few
     number = np.full(len(seen), len(few))
-    number[[seen[name] for name in few]] = np.arange(len(few))
+    number[[seen[one] for one in few]] = np.arange(len(few))
     result = codes(number[found], len(kept))
     if missing:
         result[found == seen[None]] = np.iinfo(result.dtype).max
-    return {"kind": "category", "categories": kept, "missing": missing}, result
+    return {"name": name, "kind": "category", "categories": kept, "missing": missing}, result
 
 
 def category(value: Any) -> str | None:
@@ -206,7 +215,7 @@ def shares(weights: Array, most: int = 3) -> dict[str, Array]:
     empty = ((0, 0), (0, most - width))
     return {
         "shares.topic": codes(np.pad(best, empty), weights.shape[1]),
-        "shares.weight": np.pad(np.rint(255 * amount), empty).astype(np.uint8),
+        "shares.weight": np.pad(np.rint(SHARE_STEPS * amount), empty).astype(np.uint8),
     }
 
 
@@ -215,7 +224,7 @@ def typical(weights: Array, mass: Array, most: int = 50, least: float = 0.1) -> 
 
     Pure ones and long ones; a topic has no more than those in which it has the share `least`.
     """
-    found = np.full((weights.shape[1], most), np.iinfo(np.uint32).max, np.uint32)
+    found = np.full((weights.shape[1], most), NONE_32, np.uint32)
     for k, share in enumerate(weights.T):
         rows = np.flatnonzero(share >= least)
         score = share[rows].astype(np.float64) ** 2 * np.sqrt(mass[rows])

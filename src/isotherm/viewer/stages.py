@@ -21,6 +21,7 @@ from isotherm.maps.workflow import TRANSFORMS
 from isotherm.models.base import leaders
 from isotherm.tree import Tree
 from isotherm.viewer.contents import mean_of, name_of, splits_of, telling_words
+from isotherm.viewer.format import StageMeta, StageTopic
 from isotherm.viewer.points import Place, codes, quantised_places
 
 # Documents are folded in at each stage while non-zeros x components, over all stages, are no more.
@@ -74,7 +75,7 @@ def stages_of(
     weights: Array,
     names: list[str],
     guides: Sequence[Guide],
-) -> tuple[list[dict[str, Any]], dict[str, Array]]:
+) -> tuple[list[StageMeta], dict[str, Array]]:
     """What the page is told of the stages, hottest first, and their arrays by name.
 
     Parameters
@@ -119,11 +120,6 @@ class Candidate(NamedTuple):
     temperature: float
     n_topics: int
     build: Callable[[], Moment]
-
-
-def moments(model: Any, given: Stages | Sequence[Stage] | None) -> list[Moment]:
-    """The stages of `candidates`, with their tables."""
-    return [one.build() for one in candidates(model, given)]
 
 
 def candidates(model: Any, given: Stages | Sequence[Stage] | None) -> list[Candidate]:
@@ -209,8 +205,8 @@ def _moved(
     return quantised_places(guide.place, places)
 
 
-def _meta(model: Any, moment: Moment, names: list[str], moved: list[int]) -> dict[str, Any]:
-    topics = []
+def _meta(model: Any, moment: Moment, names: list[str], moved: list[int]) -> StageMeta:
+    topics: list[StageTopic] = []
     for c in range(moment.n_topics):
         words = telling_words(moment.table[c], model.unigram_, names)
         finals = np.flatnonzero(moment.owner == c)

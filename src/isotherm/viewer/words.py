@@ -10,6 +10,7 @@ from scipy import sparse
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.viewer.container import Part
+from isotherm.viewer.format import SHARE_STEPS
 from isotherm.viewer.points import codes
 
 # Columns of the table of words and topics that are looked at together.
@@ -43,7 +44,7 @@ def _spread(name: str, entry: str, weights: Array, table: Array) -> dict[str, Ar
     for first in range(0, table.shape[1], COLUMNS):
         joint = weights[:, None] * table[:, first : first + COLUMNS]
         total = joint.sum(axis=0)
-        share = np.rint(255 * joint / np.where(total > 0, total, 1.0)).astype(np.uint8).T
+        share = np.rint(SHARE_STEPS * joint / np.where(total > 0, total, 1.0)).astype(np.uint8).T
         word, number = np.nonzero(share)
         starts.append(np.bincount(word, minlength=len(share)))
         numbers.append(number)

@@ -1,7 +1,8 @@
 // Everything the page knows of the collection. `points` is there from the start; the other parts
 // come when they are decoded, and every helper says what is known so far.
 
-const NONE = 0xffffffff;
+import { NONE_32 } from "./format.js";
+import { rounded, sharesOf, spreadOf, valueOf } from "./values.js";
 
 /** The collection: meta, codes, titles, words; see the helpers. */
 export class Explorer {
@@ -63,14 +64,7 @@ export class Explorer {
   /** @param {number} i @returns {[number, number][]} strongest topics and their shares, at most 3 */
   topicsOf(i) {
     if (!this.topics.length) return [];
-    const topic = this.parts.documents?.array("shares.topic");
-    const weight = this.parts.documents?.array("shares.weight");
-    if (!topic || !weight) return [[this.topicOf(i), NaN]];
-    const width = topic.length / this.n;
-    const shares = [];
-    for (let at = i * width; at < (i + 1) * width; at++) {
-      if (weight[at] > 0) shares.push([topic[at], weight[at] / 255]);
-    }
+    const shares = sharesOf(this.parts.documents, i);
     return shares.length ? shares : [[this.topicOf(i), NaN]];
   }
 
@@ -91,7 +85,7 @@ export class Explorer {
       const width = typical.length / Math.max(1, this.topics.length);
       for (let at = k * width; at < (k + 1) * width; at++) {
         const i = typical[at];
-        if (i !== NONE && codes[i] === k && !seen.has(i)) {
+        if (i !== NONE_32 && codes[i] === k && !seen.has(i)) {
           seen.add(i);
           found.push(i);
         }
@@ -183,13 +177,16 @@ export class Explorer {
 
   /** @param {number} w @returns {[number, number][]} topics of a word, P(k|w), largest first */
   spread(w) {
-    return sparse(this.parts.words, "spread", "topic", w);
+    const words = this.parts.words;
+    const [topics, shares] = [words?.array("spread.topic"), words?.array("spread.share")];
+    return spreadOf(words?.array("spread.start"), topics, shares, w);
   }
 
   /** @param {number} w @returns {Map<number, number>} P(node|w): the node's own, or all that is below */
   nodeSpread(w) {
-    const own = sparse(this.parts.words, "nodes", "node", w);
-    if (own.length || this.parts.words?.array("nodes.start")) return new Map(own);
+    const words = this.parts.words;
+    const start = words?.array("nodes.start");
+    if (start) return new Map(spreadOf(start, words.array("nodes.node"), words.array("nodes.share"), w));
     const below = new Map();
     for (const [k, p] of this.spread(w)) {
       for (let node = this.nodeOf(k); node >= 0; node = this.tree.parents[node]) {
@@ -212,33 +209,9 @@ export class Explorer {
    */
   value(c, i) {
     const column = this.meta.columns[c];
-    const codes = this.points.array(`column${c}`);
-    if (column.kind === "category") return column.categories[codes[i]] ?? "";
-    if (codes[i] === 65535) return "";
-    return this.rounded(c, column.low + (codes[i] / 65534) * (column.high - column.low));
+    const value = valueOf(column, this.points.array(`column${c}`), i);
+    return column.kind === "number" && value !== null ? rounded(column, value) : (value ?? "");
   }
-
-  /**
-   * A number of a column with the digits that its 65,535 steps can tell: no 8.0006 for an 8.
-   * @param {number} c
-   * @param {number} value
-   * @returns {string}
-   */
-  rounded(c, value) {
-    const { low, high } = this.meta.columns[c];
-    const digits = Math.floor(-Math.log10((high - low) / 65534 || 1));
-    return String(Number(value.toFixed(Math.max(0, Math.min(12, digits)))));
-  }
-}
-
-function sparse(part, name, what, w) {
-  const start = part?.array(`${name}.start`);
-  if (!start || w < 0 || w + 1 >= start.length) return [];
-  const at = part.array(`${name}.${what}`);
-  const share = part.array(`${name}.share`);
-  const found = [];
-  for (let e = start[w]; e < start[w + 1]; e++) found.push([at[e], share[e] / 255]);
-  return found.sort((a, b) => b[1] - a[1]);
 }
 
 function childrenOf(tree) {

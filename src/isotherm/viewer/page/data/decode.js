@@ -1,7 +1,8 @@
-/** Reading the blocks of data that Python wrote: gzip of "ISO1", a header in JSON, arrays. */
+/** Reading the blocks of data that Python wrote: gzip of a mark, a header in JSON, arrays. */
+
+import { ALIGNMENT, MAGIC } from "./format.js";
 
 const VIEWS = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f4: Float32Array };
-const ALIGNMENT = 8;
 
 /** A table of strings, each decoded when it is asked for: a million titles are never all needed. */
 class Strings {
@@ -32,7 +33,7 @@ class Part {
   constructor(buffer) {
     const view = new DataView(buffer);
     const magic = new TextDecoder().decode(new Uint8Array(buffer, 0, 4));
-    if (magic !== "ISO1") throw new Error("This is not data of isotherm: it begins with " + magic);
+    if (magic !== MAGIC) throw new Error("This is not data of isotherm: it begins with " + magic);
     const length = view.getUint32(4, true);
     const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
     const start = Math.ceil((8 + length) / ALIGNMENT) * ALIGNMENT;

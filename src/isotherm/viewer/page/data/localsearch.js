@@ -1,5 +1,7 @@
 /** Search inside the file: cosine of tf-idf weights over the inverted index that it carries. */
 
+import { sharesOf } from "./values.js";
+
 const WORD = /[\p{L}\p{N}\p{M}_]+/gu;
 // Longest query that is read, in words, and most topics that are told of it.
 const MOST_WORDS = 2000;
@@ -211,14 +213,8 @@ function topicsOf(counts, words, nTopics) {
 
 /** Topics that a document shares with the query, sqrt(P(k|x) P(k|q)), most shared first. */
 function sharedTopics(documents, i, share) {
-  const topics = documents?.array("shares.topic");
-  if (!topics) return [];
-  const weights = documents.array("shares.weight");
-  const width = documents.shape("shares.topic")[1];
-  const pairs = [];
-  for (let j = i * width; j < (i + 1) * width; j++) {
-    const amount = Math.sqrt((weights[j] / 255) * (share.get(topics[j]) ?? 0));
-    if (amount > 0) pairs.push([topics[j], amount]);
-  }
-  return pairs.sort((a, b) => b[1] - a[1]);
+  return sharesOf(documents, i)
+    .map(([k, own]) => /** @type {[number, number]} */ ([k, Math.sqrt(own * (share.get(k) ?? 0))]))
+    .filter(([, amount]) => amount > 0)
+    .sort((a, b) => b[1] - a[1]);
 }

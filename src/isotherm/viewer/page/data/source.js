@@ -2,6 +2,7 @@
 
 import { decode, fromBase64 } from "./decode.js";
 import { createLocalSearch } from "./localsearch.js";
+import { sharesOf, valueOf } from "./values.js";
 
 /**
  * @typedef {object} SearchResult
@@ -10,22 +11,13 @@ import { createLocalSearch } from "./localsearch.js";
  * @property {{document: number, score: number, words: [string, number][],
  *   topics: [number, number][], through_topics: number}[]} hits best first
  * @property {[number, number][]} topics of the query
- *
- * @typedef {object} DocumentText
- * @property {number} index
- * @property {string|null} id
- * @property {string} title
- * @property {string|null} text
- * @property {boolean} whole whether the text is all of it
- * @property {Record<string, string|number|null>} fields values of the columns
- * @property {[number, number][]} topics strongest first
  */
 
 /**
  * The source of this page: the file it stands in, or its server.
  * @returns {{live: boolean, part(name: string): Promise<any>,
  *   search(query: string, n?: number): Promise<SearchResult|null>,
- *   document(i: number): Promise<DocumentText>}}
+ *   document(i: number): Promise<import("./format.js").DocumentText>}}
  */
 export function openSource() {
   return dataElement("points") ? fileSource() : liveSource();
@@ -79,37 +71,16 @@ function fileSource() {
         title: documents ? documents.strings("titles").get(i) : "",
         text: texts ? texts.strings("texts").get(i) : null,
         whole: texts ? texts.meta.whole : false,
-        fields: fieldsOf(points, i),
+        fields: Object.fromEntries(
+          points.meta.columns.map((column, c) => [
+            column.name,
+            valueOf(column, points.array(`column${c}`), i),
+          ]),
+        ),
         topics: sharesOf(documents, i),
       };
     },
   };
-}
-
-/** Values of the columns of document i, as far as the file has them: numbers in 65,535 steps. */
-function fieldsOf(points, i) {
-  const fields = {};
-  points.meta.columns.forEach((column, c) => {
-    const codes = points.array(`column${c}`);
-    const missing = codes.BYTES_PER_ELEMENT === 1 ? 255 : 65535;
-    const code = codes[i];
-    if (code === missing) fields[column.name] = null;
-    else if (column.kind === "category") fields[column.name] = column.categories[code];
-    else fields[column.name] = column.low + ((column.high - column.low) * code) / 65534;
-  });
-  return fields;
-}
-
-function sharesOf(documents, i) {
-  const topics = documents?.array("shares.topic");
-  const weights = documents?.array("shares.weight");
-  if (!topics) return [];
-  const width = documents.shape("shares.topic")[1];
-  const pairs = [];
-  for (let j = i * width; j < (i + 1) * width; j++) {
-    if (weights[j] > 0) pairs.push([topics[j], weights[j] / 255]);
-  }
-  return pairs;
 }
 
 // From the server --------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 /** The points without a graphics card: a plain canvas, for browsers that have no WebGL2. */
 
+import { NONE_16, STEPS } from "../data/format.js";
 import { inscribe } from "./text.js";
 import { grownBy } from "./shaders.js";
 
@@ -59,11 +60,11 @@ export class Flat {
     const { look, dimensions: L, palette } = this;
     const code = this.codes[i];
     const start = i * L;
-    if (!palette[4 * code + 3] || this.to[start] === 65535 || this.from[start] === 65535) return;
+    if (!palette[4 * code + 3] || this.to[start] === NONE_16 || this.from[start] === NONE_16) return;
     const place = [0, 0, 0];
     for (let d = 0; d < L; d++) {
       const from = this.from[start + d];
-      place[d] = (from + (this.to[start + d] - from) * look.mixing) / 65534;
+      place[d] = (from + (this.to[start + d] - from) * look.mixing) / STEPS;
     }
     const m = look.matrix;
     const along = (row) => m[row] * place[0] + m[row + 4] * place[1] + m[row + 8] * place[2] + m[row + 12];

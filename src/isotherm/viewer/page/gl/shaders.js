@@ -1,5 +1,10 @@
 /** What the graphics card does with a point. */
 
+import { STEPS } from "../data/format.js";
+
+/** The size of points that are not lit, as a share of that of others. */
+export const DIMMED = 0.85;
+
 /** One vertex is one document; places of two stages are mixed on the card. */
 export const POINT_VERTEX = `#version 300 es
 precision highp float;
@@ -27,7 +32,7 @@ flat out vec4 colour;
 flat out float radius;
 
 void main() {
-  const float full = 65535.0 / 65534.0;
+  const float full = 65535.0 / ${STEPS}.0;  // the card has 16 bits as 0..1
   vec4 hue = texelFetch(palette, ivec2(int(code & 255u), int(code >> 8)), 0);
   bool lit = style.y > 0.5;
   bool gone = hue.a < 0.5 || max(from.x, to.x) > 0.99999 || (pass == 1 && lit);
@@ -36,7 +41,7 @@ void main() {
 
   float grown = mix(1.0, 0.55 + 2.0 * sqrt(style.x), sized);
   float near = eye > 0.0 ? eye / max(place.w, 0.01) : 1.0;
-  float pixels = clamp(size * near * grown * (pass == 1 ? 0.85 : 1.0), 1.0, largest);
+  float pixels = clamp(size * near * grown * (pass == 1 ? ${DIMMED} : 1.0), 1.0, largest);
   gl_PointSize = pixels + 1.0;
   radius = pixels;
 

@@ -1,10 +1,8 @@
 /** Which point is where on the screen, as it is drawn. */
 
 import { Picker } from "./picking.js";
-import { FULL, NOWHERE } from "./places.js";
-import { grownBy } from "../gl/shaders.js";
-
-const DIMMED = 0.85; // the size of points that are not lit; as in the shader
+import { NONE_16, STEPS } from "../data/format.js";
+import { DIMMED, grownBy } from "../gl/shaders.js";
 
 /** Finds points of a view by place, and places by point. */
 export class Aim {
@@ -25,11 +23,11 @@ export class Aim {
     const { from, to, mixing } = view.places;
     const { camera, dimensions } = view;
     const start = i * dimensions;
-    const has = i >= 0 && i < view.n && from[start] !== NOWHERE && to[start] !== NOWHERE;
+    const has = i >= 0 && i < view.n && from[start] !== NONE_16 && to[start] !== NONE_16;
     if (!has) return { x: NaN, y: NaN, w: NaN, visible: false };
     const place = Array.from({ length: dimensions }, (_, d) => {
       const begun = from[start + d];
-      return (begun + (to[start + d] - begun) * mixing) / FULL;
+      return (begun + (to[start + d] - begun) * mixing) / STEPS;
     });
     const at = camera.project(place);
     const inside = at.x >= 0 && at.y >= 0 && at.x < camera.width && at.y < camera.height;

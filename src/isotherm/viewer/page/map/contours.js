@@ -1,7 +1,7 @@
 /** Lines of equal density over a flat map. */
 
 import { css } from "../ui/colours.js";
-import { FULL, NOWHERE } from "./places.js";
+import { NONE_16, STEPS } from "../data/format.js";
 
 const SIDE = 144; // cells along each side of the box
 const WIDEST = 9; // cells that a mean reaches, either way
@@ -51,9 +51,9 @@ const WIDE = SIDE + 2 * BORDER;
 function histogram(places, counted) {
   const cells = new Float32Array(WIDE * WIDE);
   for (let i = 0, at = 0; at < places.length; i++, at += 2) {
-    if (places[at] === NOWHERE || !counted(i)) continue;
-    const column = BORDER + Math.min(SIDE - 1, Math.floor((places[at] / FULL) * SIDE));
-    const row = BORDER + Math.min(SIDE - 1, Math.floor((places[at + 1] / FULL) * SIDE));
+    if (places[at] === NONE_16 || !counted(i)) continue;
+    const column = BORDER + Math.min(SIDE - 1, Math.floor((places[at] / STEPS) * SIDE));
+    const row = BORDER + Math.min(SIDE - 1, Math.floor((places[at + 1] / STEPS) * SIDE));
     cells[row * WIDE + column] += 1;
   }
   return cells;

@@ -1,6 +1,7 @@
 /** The way from one stage to another: which two are mixed, and how far it has come. */
 
-import { NOWHERE, placesAt } from "./places.js";
+import { NONE_16 } from "../data/format.js";
+import { placesAt } from "./places.js";
 
 const STEP = 450; // milliseconds from a stage to the next
 
@@ -75,7 +76,7 @@ export class Passage {
 function filled(places, final, dimensions) {
   let result = places;
   for (let start = 0; start < places.length; start += dimensions) {
-    if (places[start] !== NOWHERE || final[start] === NOWHERE) continue;
+    if (places[start] !== NONE_16 || final[start] === NONE_16) continue;
     if (result === places) result = places.slice();
     for (let d = 0; d < dimensions; d++) result[start + d] = final[start + d];
   }

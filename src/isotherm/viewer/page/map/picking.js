@@ -4,7 +4,7 @@
  * an image of ids would take a whole frame of all points, long where the card is a program.
  */
 
-import { FULL, NOWHERE } from "./places.js";
+import { NONE_16, STEPS } from "../data/format.js";
 
 const CELL = 16; // CSS pixels
 const OUTSIDE = 4294967295;
@@ -46,11 +46,11 @@ export class Picker {
     this.columns = columns;
     this.rows = rows;
     const still = from === to;
-    const scale = 1 / FULL;
+    const scale = 1 / STEPS;
     let z = 0;
     for (let i = 0, at = 0; i < n; i++, at += dimensions) {
       cells[i] = OUTSIDE;
-      if (to[at] === NOWHERE || from[at] === NOWHERE) {
+      if (to[at] === NONE_16 || from[at] === NONE_16) {
         xs[i] = NaN;
         continue;
       }

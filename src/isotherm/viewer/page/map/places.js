@@ -1,9 +1,6 @@
 /** Where the points are: places of every map and stage, in an order that any part of is fair. */
 
-/** First coordinate of a document that has no place. */
-export const NOWHERE = 65535;
-/** The largest coordinate: places go from 0 to this over the box of the map. */
-export const FULL = 65534;
+import { NONE_16, STEPS } from "../data/format.js";
 
 /**
  * The documents in a random order that is always the same: the first m are a fair sample.
@@ -51,9 +48,9 @@ export function bounds(places, dimensions, documents = null) {
   const n = documents ? documents.length : places.length / dimensions;
   for (let at = 0; at < n; at++) {
     const start = (documents ? documents[at] : at) * dimensions;
-    if (places[start] === NOWHERE) continue;
+    if (places[start] === NONE_16) continue;
     for (let d = 0; d < dimensions; d++) {
-      const value = places[start + d] / FULL;
+      const value = places[start + d] / STEPS;
       if (value < low[d]) low[d] = value;
       if (value > high[d]) high[d] = value;
     }
@@ -71,11 +68,11 @@ export function mainBox(places, dimensions) {
   const n = places.length / dimensions;
   const step = Math.max(1, Math.floor(n / 20000));
   const sample = [];
-  for (let i = 0; i < n; i += step) if (places[i * dimensions] !== NOWHERE) sample.push(i);
+  for (let i = 0; i < n; i += step) if (places[i * dimensions] !== NONE_16) sample.push(i);
   if (sample.length < 200) return bounds(places, dimensions);
   const ends = Array.from({ length: dimensions }, (_, d) => {
     const values = Uint16Array.from(sample, (i) => places[i * dimensions + d]).sort();
-    return [0.004, 0.996].map((share) => values[Math.round(share * (values.length - 1))] / FULL);
+    return [0.004, 0.996].map((share) => values[Math.round(share * (values.length - 1))] / STEPS);
   });
   return { low: ends.map((end) => end[0]), high: ends.map((end) => end[1]) };
 }
@@ -93,13 +90,13 @@ export function middles(places, dimensions, codes, count) {
   const found = Array.from({ length: count }, () => []);
   for (let i = 0; i < codes.length; i++) {
     const own = found[codes[i]];
-    if (own && own.length < most && places[i * dimensions] !== NOWHERE) own.push(i);
+    if (own && own.length < most && places[i * dimensions] !== NONE_16) own.push(i);
   }
   return found.map((documents) => {
     if (!documents.length) return null;
     return Array.from({ length: dimensions }, (_, d) => {
       const values = Uint16Array.from(documents, (i) => places[i * dimensions + d]).sort();
-      return values[values.length >> 1] / FULL;
+      return values[values.length >> 1] / STEPS;
     });
   });
 }

@@ -1,5 +1,6 @@
 /** What each point looks like: its code in the palette, its size. */
 
+import { NONE_16 } from "../data/format.js";
 import { columnOf } from "../ui/colours.js";
 
 /**
@@ -20,7 +21,7 @@ export function codesOf(data, state, stage, count) {
     : (data.codesAt(stage) ?? data.codesAt(Infinity));
   if (!values) return codes;
   if (column?.kind === "number") {
-    for (let i = 0; i < n; i++) codes[i] = values[i] === 65535 ? count : values[i] >> 8;
+    for (let i = 0; i < n; i++) codes[i] = values[i] === NONE_16 ? count : values[i] >> 8;
   } else {
     for (let i = 0; i < n; i++) codes[i] = Math.min(values[i], count);
   }
@@ -37,7 +38,7 @@ export function sizesOf(data, state) {
   const column = columnOf(data, state.size);
   if (column?.kind !== "number") return null;
   const values = data.points.array(`column${data.meta.columns.indexOf(column)}`);
-  return Uint8Array.from(values, (value) => (value === 65535 ? 0 : value >> 8));
+  return Uint8Array.from(values, (value) => (value === NONE_16 ? 0 : value >> 8));
 }
 
 /**

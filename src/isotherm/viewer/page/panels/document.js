@@ -5,6 +5,7 @@ import { barList } from "../ui/bars.js";
 import { litBy, litList } from "../state/lit.js";
 import { topicColour, topicChip } from "../ui/swatches.js";
 import { chooseFinalTopic, chooseWord, walk } from "../state/actions.js";
+import { rounded } from "../data/values.js";
 import { passage, pieces, topicsOfWord } from "../ui/coloured.js";
 
 const FIRST = 20000; // letters shown of a long text until the reader asks for the rest
@@ -84,10 +85,9 @@ export function createDocument(element, data, store, source) {
 
   function written(name, value) {
     if (typeof value !== "number") return String(value);
-    const c = data.meta.columns.findIndex(
-      (column) => column.name === name && column.kind === "number",
-    );
-    return data.meta.live || c < 0 ? String(Number(value.toPrecision(9))) : data.rounded(c, value);
+    const column = data.meta.columns.find((one) => one.name === name && one.kind === "number");
+    const exact = data.meta.live || !column;
+    return exact ? String(Number(value.toPrecision(9))) : rounded(column, value);
   }
 
   function topicBars(topics) {
