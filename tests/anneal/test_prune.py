@@ -1,5 +1,6 @@
 """Fewer components at the chosen temperature, where they do as well."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -140,6 +141,49 @@ def test_the_most_alike_are_joined_first(seed: int) -> None:
         groups[merge[0]] += groups.pop(merge[1])
     assert list(groups) == [0]
     assert without_sizes >= 2
+
+
+def asked(n_components: int, score: Callable[[int], float]) -> tuple[int, list[int]]:
+    """The number that is found where numbers have these scores, and all that were tried."""
+    numbers, tried, best = prune.Numbers(n_components, 100.0, 0.003), [], n_components
+    while (n := numbers.next()) is not None:
+        assert n < best
+        tried.append(n)
+        if numbers.will_do(n, score(n)):
+            best = n
+    assert len(tried) == len(set(tried)) < 30
+    return best, tried
+
+
+@pytest.mark.parametrize("first", [2, 5, 12, 40, 59, 200])
+@pytest.mark.parametrize("right", [1, 2, 5, 11, 38])
+def test_the_number_below_which_scores_rise_is_found(first: int, right: int) -> None:
+    found, tried = asked(first, lambda n: 100.0 if n >= right else 130.0 - n / 10)
+    assert abs(found - min(first, right)) <= max(1, first // 32)
+    # Down by strides to the first that would not do, then halfway from there; nothing else.
+    first_worse = next((i for i, n in enumerate(tried) if n < right), len(tried))
+    assert tried[:first_worse] == sorted(tried[:first_worse], reverse=True)
+    assert min(tried, default=1) >= min(tried[: first_worse + 1], default=1)
+
+
+@pytest.mark.parametrize("first", [20, 36, 59, 66, 200])
+@pytest.mark.parametrize("bump", [0.007, 0.1])
+def test_a_rise_just_below_far_too_many_does_not_hide_the_right_number(
+    first: int, bump: float
+) -> None:
+    def score(n: int) -> float:
+        if n < 5:
+            return 140.0
+        return 100.0 * (1.0 + bump * (n - 12) / first) if 12 < n < first else 99.9
+
+    found, tried = asked(first, score)
+    assert found == 5
+    assert sum(tried) < 6 * first
+
+
+def test_one_of_few_that_is_clearly_worse_ends_the_search() -> None:
+    assert asked(5, lambda n: 123.0) == (5, [4])
+    assert asked(5, lambda n: 101.0) == (5, [4, 2])
 
 
 def test_an_interrupted_fit_is_left_alone(fit: Fit) -> None:

@@ -285,9 +285,9 @@ def test_leave_one_out_does_not_grow() -> None:
 # Foreign rows ----------------------------------------------------------------------------------
 
 
-def mixed_topics(n_topics: int, length: int) -> Any:
+def mixed_topics(n_topics: int, length: int, seed: int = 1) -> Any:
     """Counts (300, 100) of documents that mix some topics which have words in common."""
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seed)
     topics = rng.dirichlet(np.full(100, 0.3), n_topics)
     weights = rng.dirichlet(np.full(n_topics, 0.3), 300)
     return np.array([rng.multinomial(length, p) for p in weights @ topics])
@@ -343,6 +343,20 @@ def test_two_collections_that_share_nothing_split_first_and_then_go_on() -> None
     assert model.n_components_ >= 8
     halves = model.components_[:, :100].sum(axis=1)
     assert ((halves > 0.95) | (halves < 0.05)).all()
+
+
+@pytest.mark.parametrize("seed", [3, 5])
+def test_a_collection_with_words_of_its_own_does_not_keep_copies(seed: int) -> None:
+    # When it ends to grow there are 75 and 59 of them; with a few less each fits more of the noise.
+    rng = np.random.default_rng(seed + 50)
+    own = {3: np.full(60, 1 / 60), 5: rng.dirichlet(np.full(200, 0.1))}[seed]
+    X = block_diag(mixed_topics(4, 40, seed + 1), rng.multinomial(40 if seed == 3 else 60, own, 40))
+    model = AspectModel("auto", random_state=0).fit(X)
+    assert max(record.n_components for record in model.trace_) > 55
+    assert 5 <= model.n_components_ <= 7
+    foreign = model.components_[:, 100:].sum(axis=1)
+    assert ((foreign > 0.99) | (foreign < 0.01)).all()
+    assert 1 <= (foreign > 0.5).sum() <= 2
 
 
 # Everything that a fit does --------------------------------------------------------------------

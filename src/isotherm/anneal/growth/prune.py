@@ -9,6 +9,7 @@ not mind.
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -47,6 +48,8 @@ log = logging.getLogger("isotherm")
 RATE = 0.95
 # The number is found to this share of it; few components exactly.
 FINE = 32
+# Where only one number would not do, fewer may do if it was as large, or hardly worse.
+MANY, MUCH = 16, 0.02
 # Sweeps after which many components of which some were put together predict as they will.
 BRIEF = 8
 
@@ -190,25 +193,83 @@ def _cooled_on(search: _Search, chosen: _Found, fit: Fit) -> _Tries:
 
 
 def _joined(search: _Search, found: _Found) -> _Tries:
-    """The step with the fewest components whose held-out score is as good as any.
-
-    Numbers are tried in larger and larger strides down, then halfway between the last that would
-    do and the first that would not.
-    """
+    """The step with the fewest components whose held-out score is as good as any."""
     step, K = found.step, found.step.n_components
     merges, whole = _merges(*step.model.components(step.params)), _swept(search.data, found)
-    enough, few, stride = K, 0, max(1, K // 8)
-    needed, best = search.growth.needed(search.heldout.size), step.heldout
-    limited = search.annealer.callbacks
-    while enough - few > max(1, K // FINE) and not time_is_up(limited):
-        n = (enough + few) // 2 if few else max(enough - stride, 1)
+    numbers = Numbers(K, step.heldout, search.growth.needed(search.heldout.size))
+    while not time_is_up(search.annealer.callbacks):
+        n = numbers.next()
+        if n is None:
+            return
         tried, records = _settled(search, whole, merges[: K - n])
-        best = min(best, tried.step.heldout)
-        if best < tried.step.heldout * (1.0 - needed):
-            few = n
-        else:
-            enough, found, stride = n, tried, 2 * stride
+        if numbers.will_do(n, tried.step.heldout):
+            found = tried
         yield found, records
+
+
+class Numbers:
+    """Which numbers of components to try, one after the other.
+
+    In larger and larger strides down, then halfway between the last that would do and the first
+    that would not. Scores need not get worse on the way: with a few components less than far too
+    many, those that are left settle further than before and fit every chance, and with as many as
+    there are they do not. Where fewer components predicted better than more of them, or where
+    that is not known, half of the fewest are tried, and half of these, while that helps; from the
+    first that will do it goes on as from the beginning.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of components at the beginning.
+    score : float
+        Held-out score of these, lower is better.
+    needed : float
+        Share by which more components must lower it.
+    """
+
+    def __init__(self, n_components: int, score: float, needed: float) -> None:
+        self.best, self.needed = score, needed
+        self._begin(n_components)
+
+    def _begin(self, n_components: int) -> None:
+        self.enough, self.few, self.stride = n_components, 0, max(1, n_components // 8)
+        self.fine, self.worse, self.halving = (
+            max(1, n_components // FINE),
+            dict[int, float](),
+            False,
+        )
+
+    def next(self) -> int | None:
+        """The number to try; None where the number is found."""
+        if self.enough - self.few > self.fine:
+            midway = (self.enough + self.few) // 2
+            return midway if self.few else max(self.enough - self.stride, 1)
+        numbers = sorted(self.worse)
+        if not numbers or numbers[0] == 1 or not self._is_open(numbers):
+            return None
+        self.halving = True
+        return numbers[0] // 2
+
+    def will_do(self, n_components: int, score: float) -> bool:
+        """Note the score of a number; whether no other is better by what more must be worth."""
+        self.best = min(self.best, score)
+        if self.best < score * (1.0 - self.needed):
+            self.worse[n_components] = score
+            self.few = max(self.few, n_components)
+            return False
+        if n_components < self.few:
+            self._begin(n_components)
+        else:
+            self.enough, self.stride = n_components, 2 * self.stride
+        return True
+
+    def _is_open(self, numbers: Sequence[int]) -> bool:
+        """Whether these numbers, which would not do, leave it open if far fewer would."""
+        scores = [self.worse[n] for n in numbers]
+        if len(scores) == 1:
+            return numbers[0] >= MANY or scores[0] < self.best * (1.0 + MUCH)
+        pairs = list(itertools.pairwise(scores))
+        return any(fewer < more for fewer, more in (pairs[:1] if self.halving else pairs))
 
 
 class _Whole(NamedTuple):
