@@ -21,10 +21,14 @@ def _shown(value: Any) -> str:
     return _REPR.repr(value)
 
 
-def integer(name: str, value: Any, least: int) -> None:
-    """Refuse anything but an integer of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise IsothermError(f"{name}={_shown(value)}; it must be an integer of at least {least}")
+def integer(name: str, value: Any, least: int, most: float = np.inf) -> None:
+    """Refuse anything but an integer in [least, most]."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or not least <= value <= most:
+        high = "" if most == np.inf else f" and at most {most}"
+        raise IsothermError(
+            f"{name}={_shown(value)}; it must be an integer of at least {least}{high}"
+        )
 
 
 def number(name: str, value: Any, least: float, most: float = np.inf) -> None:

@@ -78,6 +78,7 @@ BAD_SETTINGS: list[tuple[type[Any], dict[str, Any], str]] = [
         for name in ("max_iter", "patience", "n_jobs")
         for value in (0, -3, 2.5, "all")
     ],
+    *[(kind, {"n_jobs": 10**9}, "n_jobs=.*at least 1 and at most 65536") for kind in ALL],
     *[
         (kind, {name: value}, f"{name}=.*True or False")
         for kind, name in (

@@ -54,6 +54,14 @@ def test_bit_identical_for_any_pieces(
     assert all(equal(expected, outcome) for outcome in outcomes)
 
 
+def test_pieces_are_no_more_than_can_be_cut() -> None:
+    """Marks of any number of threads are counted by what there is, and cut all of it."""
+    indptr = np.array([0, 3, 3, 4, 900, 901, 901])
+    cut = [0, 1, 3, 4, 5, 6]  # where rows with counts begin, and both ends
+    for n in (901, 1000, 1 << 40):
+        assert Cpu(n_threads=n)._pieces(indptr).tolist() == cut
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_equal_to_the_reference_for_any_slabs(case: Case, name: str) -> None:
     expected, found = call(Reference(), name, case), call(Cpu("float64"), name, case)

@@ -23,6 +23,7 @@ from isotherm.anneal.stepwise import Stepwise
 from isotherm.anneal.trace import Outcome, Records
 from isotherm.data.stored import StoredCounts
 from isotherm.errors import IsothermError
+from isotherm.kernels.cpu.backend import MOST_THREADS
 from isotherm.kernels.devices import kernels_on
 from isotherm.placement.memory import watched
 from isotherm.placement.place import elsewhere, using
@@ -152,7 +153,7 @@ class Annealed(BaseEstimator):
         _checks.flag("record_critical", self.record_critical)
         _checks.one_of("precision", self.precision, ("auto", "float32", "float64", "bfloat16"))
         if self.n_jobs is not None and not (isinstance(self.n_jobs, int) and self.n_jobs == -1):
-            _checks.integer("n_jobs", self.n_jobs, 1)
+            _checks.integer("n_jobs", self.n_jobs, 1, MOST_THREADS)
         given = "float32" if self.precision == "auto" else self.precision
         kernels_on(self.device, given, elsewhere=elsewhere())
         if not (self.batches is None or isinstance(self.batches, Stepwise)):

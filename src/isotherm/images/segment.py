@@ -23,7 +23,7 @@ from isotherm.errors import IsothermError
 from isotherm.images import files
 from isotherm.images.features import WIDEST, WINDOWS, site_shape, texture_counts
 from isotherm.images.segmentation import Segmentation
-from isotherm.kernels.cpu.backend import Cpu
+from isotherm.kernels.cpu.backend import MOST_THREADS, Cpu
 from isotherm.models.segments import Segments
 from isotherm.models.tied import Tied, pooled
 from isotherm.placement.local import Local
@@ -199,7 +199,7 @@ def _check_settings(
     _checks.integer("n_init", n_init, 1)
     _checks.callbacks(callbacks)
     if n_jobs is not None and n_jobs != -1:
-        _checks.integer("n_jobs", n_jobs, 1)
+        _checks.integer("n_jobs", n_jobs, 1, MOST_THREADS)
 
 
 def _check_size(grey: Array, sites: tuple[int, int], n_segments: int) -> None:

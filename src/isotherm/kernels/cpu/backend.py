@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 # A pair whose z falls below this is redone in log space; n / z stays finite for n up to 1e12.
 TINY = {np.dtype(np.float32): 1e-26, np.dtype(np.float64): 1e-290}
 PIECES_PER_THREAD = 4
+# Nobody has more, and a number that is far too large would end in an error of the system.
+MOST_THREADS = 1 << 16
 PIECE_OF_TABLE = 1 << 17
 # Rows whose sum is one term of the total of a table, whatever the number of threads.
 ROWS_OF_TOTAL = 1024
@@ -44,7 +46,7 @@ def available_threads() -> int:
     """Cores this process may use, or fewer where OMP_NUM_THREADS says so."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     asked = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(cores or 1, int(asked) if asked.isdigit() and int(asked) else 1 << 16))
+    return max(1, min(cores or 1, int(asked) if asked.isdigit() and int(asked) else MOST_THREADS))
 
 
 def _few_above_0(table: Array, lo: int, hi: int) -> tuple[Array, ...] | None:
@@ -351,7 +353,8 @@ class Cpu(LinkedRows):
 
     def _pieces(self, indptr: Array, each: int = PIECES_PER_THREAD) -> Array:
         """Bounds of pieces with about equal numbers of non-zeros, so many to a thread."""
-        n = (self.n_threads or available_threads()) * each
+        # One more than there are non-zeros: more marks fall between no others.
+        n = min((self.n_threads or available_threads()) * each, int(indptr[-1]) + 1)
         marks = np.linspace(0, indptr[-1], n + 1)[1:-1]
         inner = np.searchsorted(indptr, marks)
         return np.unique(np.concatenate([[0], inner, [len(indptr) - 1]]))
