@@ -1,5 +1,6 @@
 """Growing: components split where they lose stability, and only what stays apart is kept."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from isotherm.anneal.callbacks import GenerationRule
 from isotherm.anneal.critical import first_critical
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
 from isotherm.anneal.growth.branches import Branches
-from isotherm.anneal.growth.grow import Grown, Growth, _moves, merge, split
+from isotherm.anneal.growth.grow import Growth, _moves, merge, split
 from isotherm.anneal.heldout import HeldoutTokens
+from isotherm.anneal.run_state import RunState
 from isotherm.anneal.schedule import Exponential, Fixed
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit, Outcome, Record, State
@@ -66,12 +68,22 @@ def grown(
     return annealer.run(model, data, np.random.default_rng(0), heldout=held), data
 
 
-def settled(model: Any, data: Local, temperature: float) -> Grown:
+def at(
+    model: Any, state: State, stats: Any, temperature: float, branches: Branches | None = None
+) -> RunState:
+    """A run that has settled at a temperature."""
+    run = RunState.starting(model, state, restarts=False)
+    more = {"stats": stats, "temperature": temperature, "branches": branches or Branches()}
+    return replace(run, **more)
+
+
+def settled(model: Any, data: Local, temperature: float) -> RunState:
     """A state after some sweeps, with the statistics it was made from."""
     state, _ = sweeps(model, data, begin(model, data), temperature, 5)
     rows, stats, _ = data.sweep(expect, state.rows, model, state.params, temperature)
     params, extra = model.maximize(stats, state.params, temperature, data.kernels)
-    return Grown(model, State(params, rows, extra), stats, Branches().split([0], 99.0))
+    branches = Branches().split([0], 99.0)
+    return at(model, State(params, rows, extra), stats, temperature, branches)
 
 
 # What a split and a merge are ------------------------------------------------------------------
@@ -82,7 +94,7 @@ def settled(model: Any, data: Local, temperature: float) -> Grown:
 def test_halves_that_stay_together_change_nothing(model: Any, bounds: Any) -> None:
     data, T = place(poisson_counts(), bounds=bounds), 1.05
     before = settled(model, data, T)
-    after = split(NOISELESS, before, data, T, T)
+    after = split(NOISELESS, before, data, T)
     K = len(after.branches.leaves)
     assert K > 2
     weight, _ = after.model.components(after.state.params)
@@ -92,8 +104,8 @@ def test_halves_that_stay_together_change_nothing(model: Any, bounds: Any) -> No
     assert weight.sum() == pytest.approx(1.0)
     if not isinstance(model, Document):  # it counts each half of a topic as a topic
         assert now == pytest.approx(was, rel=1e-9)
-    merged, changed = merge(Growth(merged=1e-6, min_size=0.0), after._replace(state=two), data, T)
-    assert changed
+    merged = merge(Growth(merged=1e-6, min_size=0.0), replace(after, state=two), data)
+    assert merged is not None
     assert merged.branches == before.branches
     if not isinstance(model, Document):
         assert merged.model.components(merged.state.params)[1] == pytest.approx(
@@ -105,7 +117,7 @@ def test_halves_that_stay_together_change_nothing(model: Any, bounds: Any) -> No
 def test_halves_are_pushed_apart_along_the_critical_direction(model: Any) -> None:
     data, T = place(poisson_counts()), 1.05
     before = settled(model, data, T)
-    after = split(Growth(push=0.1, min_size=0.0, resolved=0.0), before, data, T, T)
+    after = split(Growth(push=0.1, min_size=0.0, resolved=0.0), before, data, T)
     _, was = before.model.components(before.state.params)
     _, now = after.model.components(after.state.params)
     halves = [(old, half) for old, half in after.branches.siblings().items() if old < 2 <= half]
@@ -134,17 +146,17 @@ def test_only_what_is_unstable_splits() -> None:
         state = state_of(model, data, model.collapsed(data.summary, np.float64))
         critical = first_critical(model, data)
         rows, stats, _ = data.sweep(expect, state.rows, model, state.params, critical)
-        hot = Grown(model, State(state.params, rows, 0.0), stats)
-        assert split(Growth(), hot, data, critical, 1.02 * critical) == hot
-        assert split(Growth(), hot, data, critical, 0.95 * critical).model.n_components == 2
+        hot = at(model, State(state.params, rows, 0.0), stats, critical)
+        assert split(Growth(), hot, data, 1.02 * critical) is hot
+        assert split(Growth(), hot, data, 0.95 * critical).model.n_components == 2
 
 
 def test_a_component_splits_only_when_it_is_clearly_not_its_sibling() -> None:
     data, T = place(poisson_counts()), 1.05
     pair = settled(Cluster(2), data, T)
-    assert split(Growth(resolved=0.99, min_size=0.0), pair, data, T, T) == pair
-    assert split(Growth(resolved=0.0, min_size=0.0), pair, data, T, T).model.n_components > 2
-    alone = pair._replace(branches=Branches((-1, 0, 0, 1, 1), (9, 8, *[np.nan] * 3), (2, 3, 4)))
+    assert split(Growth(resolved=0.99, min_size=0.0), pair, data, T) is pair
+    assert split(Growth(resolved=0.0, min_size=0.0), pair, data, T).model.n_components > 2
+    alone = replace(pair, branches=Branches((-1, 0, 0, 1, 1), (9, 8, *[np.nan] * 3), (2, 3, 4)))
     assert alone.branches.siblings() == {1: 2, 2: 1}
 
 
@@ -152,11 +164,9 @@ def test_small_components_join_their_other_half() -> None:
     data, T = place(poisson_counts()), 1.05
     pair = settled(Cluster(2), data, T)
     rows = pair.state.params.weight * data.summary.row_weight
-    same, changed = merge(Growth(min_size=0.9 * rows.min(), merged=0.0), pair, data, T)
-    assert not changed
-    assert same is pair
-    one, changed = merge(Growth(min_size=1.1 * rows.min(), merged=0.0), pair, data, T)
-    assert changed
+    assert merge(Growth(min_size=0.9 * rows.min(), merged=0.0), pair, data) is None
+    one = merge(Growth(min_size=1.1 * rows.min(), merged=0.0), pair, data)
+    assert one is not None
     assert one.branches == Branches((-1,), one.branches.temperatures, (0,))
     weight, table = one.model.components(one.state.params)
     totals = data.summary.column_totals

@@ -12,7 +12,7 @@ from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.engine import NO_RELAXATION, Annealer
 from isotherm.anneal.growth.grow import Growth
 from isotherm.anneal.heldout import HeldoutTokens
-from isotherm.anneal.journal import Point
+from isotherm.anneal.run_state import RunState
 from isotherm.anneal.schedule import Adaptive, Exponential, Fixed, Grid
 from isotherm.anneal.trace import Fit
 from isotherm.data.counts import Counts
@@ -77,46 +77,48 @@ def whole(name: str) -> tuple[Fit, Memory, Heard]:
 @pytest.mark.parametrize("name", RUNS)
 def test_every_sweep_is_noted_before_it_is_done(name: str) -> None:
     fit, pages, heard = whole(name)
-    points = [point for point, _ in pages.points]
-    assert [(point.temperature, point.sweeps.sweep + 1) for point in points] == heard.sweeps
+    notes = [note for note, _ in pages.notes]
+    assert [(note.temperature, note.sweep + 1) for note in notes] == heard.sweeps
     assert pages.ends == [fit]
-    first = [len(p.fit.trace) for p in points if not (p.sweeps.sweep or p.sweeps.before)]
+    first = [len(note.fit.trace) for note in notes if not (note.sweep or note.before)]
     assert first == list(range(len(fit.trace)))  # a note has the temperatures before it
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_goes_on_from_every_note_to_the_bit(name: str) -> None:
     fit, pages, heard = whole(name)
-    points = [point for point, _ in pages.points]
-    step = max(1, len(points) // 12)
-    merged = [i for i, point in enumerate(points) if point.sweeps.before]
+    notes = [note for note, _ in pages.notes]
+    step = max(1, len(notes) // 12)
+    merged = [i for i, note in enumerate(notes) if note.before]
     # Before the last sweep of a temperature: what ends it must be known.
-    last = [i for i in range(len(points) - 1) if points[i + 1].sweeps.sweep == 0]
-    for at in sorted({*range(0, len(points), step), *merged[:3], *last[-4:], len(points) - 1}):
-        point, state = pages.points[at]
+    last = [i for i in range(len(notes) - 1) if notes[i + 1].sweep == 0]
+    for at in sorted({*range(0, len(notes), step), *merged[:3], *last[-4:], len(notes) - 1}):
+        note, numbers = pages.notes[at]
         rest = Heard()
-        again = run(Memory(point=point, state=state), name, rest)
+        again = run(Memory(state=note, numbers=numbers), name, rest)
         assert rest.sweeps == heard.sweeps[at:]
         assert_same(timeless(again), timeless(fit))
 
 
 def test_the_runs_above_reach_what_they_are_for() -> None:
-    def points(name: str) -> list[Point]:
-        return [point for point, _ in whole(name)[1].points]
+    def notes(name: str) -> list[RunState]:
+        return [note for note, _ in whole(name)[1].notes]
 
-    assert any(point.sweeps.relaxed for point in points("relaxed"))
-    assert any(point.sweeps.eta > 1.5 for point in points("relaxed"))
-    assert any(point.sweeps.before for point in points("growing"))
+    assert any(note.relaxation.proven is not None for note in notes("relaxed"))
+    assert any(note.relaxation.eta > 1.5 for note in notes("relaxed"))
+    assert any(note.before for note in notes("growing"))
     assert len(whole("growing")[0].path) > 1
     early = whole("stopped early")[0].trace
     assert any(not record.converged and record.sweeps < 20 for record in early)
     assert len(whole("restarts")[0].trace) == 3
 
 
-def test_notes_hold_no_statistics() -> None:
-    for point, _ in whole("growing")[1].points:
-        assert point.now.stats == ()
-        assert point.best is None or point.best[0].stats == ()
+def test_notes_hold_no_more_than_the_rest_of_the_run_needs() -> None:
+    for name in RUNS:
+        for note, _ in whole(name)[1].notes:
+            assert note.within
+            assert note.stats == ()
+            assert (note.begin is None) == (name != "restarts")
 
 
 def test_a_finished_run_is_not_run_again() -> None:
@@ -144,4 +146,4 @@ def test_the_journal_is_that_of_the_block() -> None:
         assert journal.current() is pages
     assert journal.current() is journal.NOTHING
     blank = journal.NOTHING.page(None, None, None, np.random.default_rng(0), None, None)
-    assert blank.fit is blank.point is None
+    assert blank.fit is blank.state is None

@@ -14,13 +14,14 @@ from isotherm.anneal.growth.grow import Growth
 from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.schedule import Exponential, Fixed, Grid
 from isotherm.anneal.start import Noisy
-from isotherm.anneal.stepwise import Stepwise, completed, expect, stepped
+from isotherm.anneal.stepwise import Stepwise, completed, stepped
 from isotherm.anneal.trace import Fit, Outcome, State
 from isotherm.data.counts import Counts
 from isotherm.data.split import hold_out_tokens
 from isotherm.errors import IsothermError
 from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
+from isotherm.models.base import expect
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
 from isotherm.models.two_sided import TwoSided
@@ -255,15 +256,15 @@ def test_a_run_goes_on_from_every_step_to_the_bit(name: str) -> None:
 
     pages = Memory()
     fit = run(pages)
-    points = [point for point, _ in pages.points]
-    steps = [point.sweeps.step for point in points]
+    notes = [note for note, _ in pages.notes]
+    steps = [note.step for note in notes]
     assert max(steps) == annealer.stepwise.passes * len(data.batches)
-    within = [i for i, point in enumerate(points) if len(point.sweeps.stats)]
+    within = [i for i, note in enumerate(notes) if len(note.stats)]
     assert within  # notes in the middle of a pass
-    every = max(1, len(points) // 8)
-    for i in {*range(0, len(points), every), *within[1::every], len(points) - 1}:
-        point, state = pages.points[i]
-        assert_same(timeless(run(Memory(None, point, state))), timeless(fit))
+    every = max(1, len(notes) // 8)
+    for i in {*range(0, len(notes), every), *within[1::every], len(notes) - 1}:
+        note, numbers = pages.notes[i]
+        assert_same(timeless(run(Memory(None, note, numbers))), timeless(fit))
 
 
 def test_the_first_interrupt_and_held_out_rule_work_as_for_full_sweeps() -> None:

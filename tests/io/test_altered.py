@@ -162,12 +162,15 @@ ENTRIES: dict[str, Callable[[Any], Any]] = {
     "runs": lambda entry: entry.update(n_runs="one"),
     "random numbers": lambda entry: entry["rng"]["items"].update(state=3),
     "another generator": lambda entry: entry["rng"]["items"].update(bit_generator="MT19937"),
-    "a point of text": lambda entry: entry.update(point="here"),
-    "a temperature": lambda entry: entry["point"]["fields"].update(temperature="hot"),
-    "a temperature of 0": lambda entry: entry["point"]["fields"].update(temperature=0.0),
-    "rows": lambda entry: entry["point"]["fields"]["begin"]["fields"]["rows"].update(items=[1.0]),
-    "no rows": lambda entry: entry["point"]["fields"]["begin"]["fields"]["rows"].update(items=[]),
-    "sweeps": lambda entry: entry["point"]["fields"]["sweeps"]["fields"].update(state=None),
+    "a state of text": lambda entry: entry.update(state="here"),
+    "a temperature": lambda entry: entry["state"]["fields"].update(temperature="hot"),
+    "a temperature of 0": lambda entry: entry["state"]["fields"].update(temperature=0.0),
+    "rows": lambda entry: entry["state"]["fields"]["state"]["fields"]["rows"].update(items=[1.0]),
+    "no state": lambda entry: entry["state"]["fields"].update(state=None),
+    "over-relaxation": lambda entry: entry["state"]["fields"].update(relaxation=[1.0, None]),
+    "best of all": lambda entry: entry["state"]["fields"]["best"]["fields"].update(solution=1),
+    "no rows": lambda entry: entry["state"]["fields"]["state"]["fields"]["rows"].update(items=[]),
+    "sweeps": lambda entry: entry["state"]["fields"].update(sweep=None),
 }
 
 
@@ -185,8 +188,8 @@ def test_checkpoints_of_other_columns_are_refused(whole: dict[str, Path], tmp_pa
     """All states of a run share a table at first, so that they agree with one another."""
     path = tmp_path / "run.ckpt"
     meta, parts = fuzz_files.parts_of(whole["checkpoint map"].read_bytes())
-    point = meta["content"]["items"]["runs"]["items"]["0"]["fields"]["point"]["fields"]
-    name = point["begin"]["fields"]["params"]["fields"]["weight"]["name"]
+    run = meta["content"]["items"]["runs"]["items"]["0"]["fields"]["state"]["fields"]
+    name = run["state"]["fields"]["params"]["fields"]["weight"]["name"]
     table = np.load(io.BytesIO(parts[f"arrays/{name}.npy"]))[:-1]  # stored as (D, M)
     parts[f"arrays/{name}.npy"] = fuzz_files.npy(table)
     meta["arrays"][name]["shape"] = list(table.shape)

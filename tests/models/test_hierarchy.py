@@ -8,9 +8,10 @@ import pytest
 from scipy.special import logsumexp, softmax, xlogy
 
 from isotherm.anneal.critical import component_split, critical_temperatures, first_critical
-from isotherm.anneal.engine import ADAPTIVE_RELAXATION, relax
+from isotherm.anneal.engine import ADAPTIVE_RELAXATION
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.heldout import log_likelihood
+from isotherm.anneal.relax import relax
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import State
 from isotherm.errors import IsothermError

@@ -8,8 +8,9 @@ import pytest
 from scipy import sparse
 
 from isotherm import _nested
-from isotherm.anneal.engine import ADAPTIVE_RELAXATION, Annealer, relax
+from isotherm.anneal.engine import ADAPTIVE_RELAXATION, Annealer
 from isotherm.anneal.heldout import log_likelihood
+from isotherm.anneal.relax import relax
 from isotherm.anneal.schedule import Fixed, Linear
 from isotherm.anneal.start import Noisy, Spectral
 from isotherm.anneal.stepwise import Stepwise

@@ -6,7 +6,8 @@ import pytest
 from scipy.special import logsumexp, softmax
 
 from isotherm.anneal.critical import critical_temperatures, first_critical
-from isotherm.anneal.engine import ADAPTIVE_RELAXATION, relax
+from isotherm.anneal.engine import ADAPTIVE_RELAXATION
+from isotherm.anneal.relax import relax
 from isotherm.anneal.start import Noisy, Spectral
 from isotherm.anneal.trace import State
 from isotherm.data.counts import Counts

@@ -14,9 +14,10 @@ import pytest
 
 from isotherm import _nested
 from isotherm.anneal.critical import component_splits, first_critical
-from isotherm.anneal.engine import ADAPTIVE_RELAXATION, relax
+from isotherm.anneal.engine import ADAPTIVE_RELAXATION
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.heldout import HeldoutRows, log_likelihood, smoothed_unigram
+from isotherm.anneal.relax import relax
 from isotherm.anneal.start import Spectral
 from isotherm.anneal.trace import State
 from isotherm.data.counts import Counts

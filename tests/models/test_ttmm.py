@@ -8,7 +8,8 @@ import pytest
 from scipy.special import logsumexp
 
 from isotherm.anneal.critical import critical_temperatures, first_critical
-from isotherm.anneal.engine import ADAPTIVE_RELAXATION, relax
+from isotherm.anneal.engine import ADAPTIVE_RELAXATION
+from isotherm.anneal.relax import relax
 from isotherm.anneal.start import Noisy, Spectral, state_of
 from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.cluster import Cluster

@@ -9,7 +9,8 @@ from scipy.special import xlogy
 from sklearn.metrics import adjusted_rand_score
 
 from isotherm.anneal.critical import critical_temperatures, first_critical
-from isotherm.anneal.engine import ADAPTIVE_RELAXATION, NO_RELAXATION, Annealer, relax
+from isotherm.anneal.engine import ADAPTIVE_RELAXATION, NO_RELAXATION, Annealer
+from isotherm.anneal.relax import relax
 from isotherm.anneal.schedule import Linear
 from isotherm.anneal.start import Noisy, state_of
 from isotherm.anneal.trace import State

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isotherm.anneal.journal import Point
+from isotherm.anneal.run_state import RunState
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit, State
 from isotherm.data.counts import Counts
@@ -34,20 +34,20 @@ class Memory:
     """A journal of one page, with what an earlier process left on it."""
 
     def __init__(
-        self, fit: Fit | None = None, point: Point | None = None, state: Any = None
+        self, fit: Fit | None = None, state: RunState | None = None, numbers: Any = None
     ) -> None:
-        self.fit, self.point, self.state = fit, point, state
-        self.points: list[tuple[Point, Any]] = []
+        self.fit, self.state, self.numbers = fit, state, numbers
+        self.notes: list[tuple[RunState, Any]] = []
         self.ends: list[Fit | None] = []
 
     def page(self, annealer: Any, model: Any, data: Any, rng: Any, *more: Any) -> "Memory":
         self.rng = rng
-        if self.state is not None:
-            rng.bit_generator.state = self.state
+        if self.numbers is not None:
+            rng.bit_generator.state = self.numbers
         return self
 
-    def note(self, point: Point) -> None:
-        self.points.append((point, self.rng.bit_generator.state))
+    def note(self, run: RunState) -> None:
+        self.notes.append((run, self.rng.bit_generator.state))
 
     def end(self, fit: Fit | None) -> None:
         self.ends.append(fit)

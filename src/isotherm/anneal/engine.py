@@ -1,7 +1,8 @@
 """The annealing engine: the only loop over temperatures and the only loop over sweeps.
 
 It knows models by their contract alone. Sharding, threads and devices are the data's business;
-schedules, stopping and progress are values that it is given.
+schedules, stopping and progress are values that it is given. What changes as a run goes on is one
+value, `RunState`, in which over-relaxation, growth and batches have places of their own.
 """
 
 from __future__ import annotations
@@ -16,46 +17,54 @@ import numpy as np
 
 from isotherm.anneal import journal
 from isotherm.anneal.callbacks import Callback
-from isotherm.anneal.growth.grow import Grown, Growth, entropy, merge, split
+from isotherm.anneal.growth.grow import Growth
+from isotherm.anneal.growth.steady import Components, Steady
 from isotherm.anneal.heldout import Heldout
-from isotherm.anneal.journal import Sweeps
-from isotherm.anneal.relax import relax
-from isotherm.anneal.run_state import NAN, Best, Run
+from isotherm.anneal.journal import Page
+from isotherm.anneal.relax import (
+    ADAPTIVE_RELAXATION,
+    NO_RELAXATION,
+    Relaxation,
+    RelaxationState,
+)
+from isotherm.anneal.run_state import RunState
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.start import Noisy, Start
-from isotherm.anneal.stepwise import Stepwise, batches_of, completed, expect, stepped
-from isotherm.anneal.trace import Fit, Outcome, Record, State, Step
+from isotherm.anneal.stepwise import Stepwise, batches_of, completed, stepped
+from isotherm.anneal.trace import Fit, Outcome, Record, State
+from isotherm.data.base import Array
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
-from isotherm.models.base import Model
+from isotherm.models.base import Model, expect
 from isotherm.placement.base import Data, Expected, RowsHandle
+
+__all__ = ["ADAPTIVE_RELAXATION", "NO_RELAXATION", "Annealer", "Relaxation"]
 
 log = logging.getLogger("isotherm")
 
-
-class Relaxation(NamedTuple):
-    """Over-relaxation (Hofmann & Puzicha eq. 48): how far past the EM point a step goes.
-
-    The factor starts at `first`, is multiplied by `growth` after each accepted step up to `cap`,
-    and falls back to 1 after a step that raised the free energy, which is undone.
-    """
-
-    first: float = 1.0
-    growth: float = 1.1
-    cap: float = 8.0
-
-
-NO_RELAXATION = Relaxation(1.0, 1.0, 1.0)
-ADAPTIVE_RELAXATION = Relaxation()
 TEXTBOOK_START = Noisy()
 
 
-class _Settled(NamedTuple):
-    state: State
-    stats: Any
-    free_energy: float
-    sweeps: int
-    converged: bool
+class Problem(NamedTuple):
+    """What a run is about, and where it notes how far it is; nothing of it changes.
+
+    `gain` is the share by which more components must lower the held-out score.
+    """
+
+    model: Model
+    data: Data
+    rng: np.random.Generator
+    heldout: Heldout | None
+    gain: float
+    page: Page
+
+    def scored(self, run: RunState, state: State) -> RunState:
+        """The run after a look at the held-out score of a state, if anything is held out."""
+        if self.heldout is None:
+            return run
+        score = self.heldout.score(run.model, state, self.data, run.temperature)
+        solution = run.solution._replace(state=state)
+        return replace(run, best=run.best.observed(solution, run.temperature, score, self.gain))
 
 
 @dataclass(frozen=True)
@@ -141,162 +150,181 @@ class Annealer:
         page = journal.current().page(self, model, data, rng, heldout, state)
         if page.fit is not None:
             return page.fit
-        gain = self.growth.needed(heldout.size) if self.growth and heldout else 0.0
+        gain = self._components.needed(heldout.size) if heldout else 0.0
+        problem = Problem(model, data, rng, heldout, gain, page)
         fit = None
         for callback in self.callbacks:
             callback.on_begin()
         try:
-            begin = self._begin(model, data, rng, state) if page.point is None else page.point.begin
-            watch, restarts = Best(data, heldout, gain), self.schedule.restarts
-            fit = self._cool(Run(model, data, rng, begin, watch, page, restarts))
+            fit = self._cool(problem, page.state or self._starting(problem, state))
             return fit
         finally:
             page.end(fit)
             for callback in self.callbacks:
                 callback.on_end()
 
-    def _begin(
-        self, model: Model, data: Data, rng: np.random.Generator, state: State | None
-    ) -> State:
-        return self.start.state(model, data, rng) if state is None else state
+    @property
+    def _components(self) -> Components:
+        """What becomes of the components between temperatures."""
+        return Steady(self.noise) if self.growth is None else self.growth
 
-    def _cool(self, run: Run) -> Fit:
-        data, watch = run.data, run.watch
+    def _starting(self, problem: Problem, state: State | None) -> RunState:
+        model = problem.model
+        begin = self.start.state(model, problem.data, problem.rng) if state is None else state
+        return RunState.starting(model, begin, self.schedule.restarts)
+
+    # Temperatures -------------------------------------------------------------------------------
+
+    def _cool(self, problem: Problem, run: RunState) -> Fit:
+        """Temperatures one after the other: the only loop over them that there is."""
         try:
             while True:
                 clock = time.perf_counter()
-                if run.within is None and not self._begin_temperature(run):
+                if not run.within:
+                    run = self._begun(problem, run)
+                if not run.within:
                     return run.fit
-                temperature = run.temperature
-                settled = self._settled(run)
-                watch.see(run.now, temperature)
-                record = self._record(run.now.model, data, settled, temperature, watch, clock)
-                del settled  # its statistics are as large as the state
-                best, at = watch.best or (run.now, temperature)
-                trace = (*run.fit.trace, record)
-                tree = best.branches.tree if self.growth else None
-                path = self._path(run.fit.path, run.now, record)
-                first = run.first_critical
-                run.fit = Fit(best.model, best.state, at, trace, Outcome.STOPPED, first, tree, path)
-                if self.record_critical:
-                    run.critical()
+                run = self._settled(problem, run)
+                run = self._recorded(problem, run, clock)
                 # Every callback hears of every temperature before any of them stops the run.
                 answers = [callback.on_temperature(run.fit) for callback in self.callbacks]
                 if any(answers):
                     return run.fit
-                run.fit = replace(run.fit, outcome=Outcome.FINISHED)
+                run = replace(run, fit=replace(run.fit, outcome=Outcome.FINISHED))
         except KeyboardInterrupt:
             if not run.fit.trace:
                 raise
             log.warning("interrupted: keeping the model of T = %g", run.fit.temperature)
             return replace(run.fit, outcome=Outcome.INTERRUPTED)
 
-    def _begin_temperature(self, run: Run) -> bool:
-        """Set the next temperature and what it begins with; false at the end of the schedule."""
-        trace, zero = run.fit.trace, run.model.zero_temperature
-        temperature = self.schedule.next(trace, run.critical, zero)
+    def _begun(self, problem: Problem, run: RunState) -> RunState:
+        """The run at the next temperature; not within one if that was the end of the schedule."""
+        asked = run
+
+        def critical() -> Array:
+            nonlocal asked
+            asked, temperatures = asked.critical(problem.data)
+            return temperatures
+
+        zero = problem.model.zero_temperature
+        temperature = self.schedule.next(run.fit.trace, critical, zero)
+        run = asked
         if temperature is None:
-            return False
-        run.temperature = temperature
-        if trace and self.schedule.restarts:
-            run.restart()
-        elif trace:
-            run.now = self._next(run.now, run.data, run.rng, trace[-1].temperature, temperature)
-        return True
+            return run
+        if run.fit.trace and self.schedule.restarts:
+            run = run.restarted(problem.model)
+        elif run.fit.trace:
+            run = self._components.next(run, problem.data, problem.rng, temperature)
+        if self.stepwise is None:
+            run = replace(run, stats=())  # nobody asks for them before the next ones are there
+        return run.at(temperature, self.relaxation.begin())
 
-    def _next(
-        self, now: Grown, data: Data, rng: np.random.Generator, last: float, temperature: float
-    ) -> Grown:
-        """What the next temperature begins with: split where it grows, shaken where not."""
-        if self.growth is not None:
-            return split(self.growth, now, data, last, temperature)
-        return now._replace(state=self._shaken(now.model, data, now.state, rng))
+    def _settled(self, problem: Problem, run: RunState) -> RunState:
+        """The run settled; where components fell together, settled once more without them."""
+        if not run.before:
+            run = self._settle(problem, run)
+            joined = self._components.joined(run, problem.data)
+            if joined is None:
+                return run
+            sweeps, run = run.sweep, joined.at(run.temperature, self.relaxation.begin())
+            del joined  # its statistics are as large as the state
+            run = replace(run, before=sweeps, stats=())
+        return self._settle(problem, run)
 
-    def _settled(self, run: Run) -> _Settled:
-        """The settled state; where pairs fell together again, settled once more without them."""
-        before = 0 if run.within is None else run.within.before
-        if not before:
-            settled = self._settle(run, 0)
-            stats = settled.stats if self.growth or self.stepwise else ()
-            run.now = run.now._replace(state=settled.state, stats=stats)
-            if self.growth is None:
-                return settled
-            run.now, again = merge(self.growth, run.now, run.data, run.temperature)
-            if not again:
-                return settled
-            before = settled.sweeps
-        settled = self._settle(run, before)
-        run.now = run.now._replace(state=settled.state, stats=settled.stats)
-        return settled._replace(sweeps=before + settled.sweeps)
-
-    def _path(self, path: tuple[Step, ...], now: Grown, record: Record) -> tuple[Step, ...]:
-        """The path with this temperature; of each number of components the best is kept."""
-        if self.growth is None:
-            return ()
-        step = Step(
-            now.model, now.state.params, record.temperature, record.heldout, now.branches.tree
+    def _recorded(self, problem: Problem, run: RunState, clock: float) -> RunState:
+        """The run with a settled temperature in the fit so far."""
+        run = problem.scored(run, run.state)
+        record = self._record(problem, run, clock)
+        best, at = run.best.solution, run.best.temperature
+        if best is None:
+            best, at = run.solution, run.temperature
+        fit = replace(
+            run.fit,
+            model=best.model,
+            state=best.state,
+            temperature=at,
+            trace=(*run.fit.trace, record),
+            outcome=Outcome.STOPPED,
+            tree=self._components.tree(best),
+            path=self._components.path(run, record),
         )
-        same = [one for one in path if one.n_components == step.n_components]
-        if same and same[0].heldout < step.heldout:
-            return path
-        others = [one for one in path if one.n_components != step.n_components]
-        return tuple(sorted([*others, step], key=lambda one: one.n_components))
+        run = replace(run, fit=fit, within=False)
+        return run.critical(problem.data)[0] if self.record_critical else run
 
-    def _settle(self, run: Run, before: int) -> _Settled:
+    def _record(self, problem: Problem, run: RunState, clock: float) -> Record:
+        params, rows, _ = run.state
+        _, _, total = problem.data.sweep(_likelihood, rows, run.model, params)
+        n_components, n_distinct = run.model.sizes(params)
+        return Record(
+            run.temperature,
+            run.energy,
+            total,
+            run.best.last,
+            n_distinct,
+            n_components,
+            (),
+            run.before + run.sweep,
+            time.perf_counter() - clock,
+            run.converged,
+            self.stepwise.passes if self.stepwise else 0,
+            self._components.entropy(run.solution),
+        )
+
+    # Sweeps -------------------------------------------------------------------------------------
+
+    def _settle(self, problem: Problem, run: RunState) -> RunState:
         """Sweeps at one temperature until the free energy settles: the only EM loop there is."""
-        now, data, temperature, watch = run.now, run.data, run.temperature, run.watch
-        model, first = now.model, Sweeps(now.state, now.state, self.relaxation.first, np.inf)
-        at = self._passed(run, run.within or first._replace(before=before))
-        state, proven, eta, last, relaxed, done, _, step, _ = at
-        run.within = None
-        close = self.growth.closeness(model.n_components) if self.growth else 1.0
-        least, most = close * self.tol * data.summary.total, self._most_sweeps(run, before)
-        look = self._looks(run)
-        for sweep in range(done + 1, most + 1):
-            run.note(Sweeps(state, proven, eta, last, relaxed, sweep - 1, before, step))
-            rows, stats, energy = self._swept(run, state, sweep)
-            if relaxed and energy > last:
+        run = self._passed(problem, run)
+        model, data, temperature = run.model, problem.data, run.temperature
+        least = self._components.closeness(model.n_components) * self.tol * data.summary.total
+        most, look = self._most_sweeps(run), self._components.look_every(run, self.check_every)
+        while run.sweep < most:
+            run = replace(run, stats=())
+            problem.page.note(run)
+            rows, stats, energy = self._swept(problem, run)
+            run = replace(run, sweep=run.sweep + 1, stats=stats if self._reads_stats else ())
+            eta, overshot = run.relaxation.eta, run.relaxation.proven
+            if overshot is not None and energy > run.energy:
                 # The relaxed point is worse than the EM point it overshot: go on from there.
-                state, eta, relaxed = proven, 1.0, False
+                run = replace(run, state=overshot, relaxation=RelaxationState(1.0))
                 continue
-            params, extra = model.maximize(stats, state.params, temperature, data.kernels)
-            proven = State(params, rows, extra)
-            gain = last - energy if model.monotone else abs(last - energy)
-            settled = gain <= least
-            if settled and not relaxed:
-                return _Settled(proven, stats, energy, sweep, True)
-            if look and sweep % look == 0 and watch.worse(now._replace(state=proven), temperature):
-                return _Settled(proven, stats, energy, sweep, False)
-            if sweep == most and self.stepwise and self.stepwise.full_sweeps:
+            params, extra = model.maximize(stats, run.state.params, temperature, data.kernels)
+            reached, gain = State(params, rows, extra), run.energy - energy
+            settled, plain = (gain if model.monotone else abs(gain)) <= least, overshot is None
+            del overshot  # as large as the state
+            run = replace(run, energy=energy, relaxation=RelaxationState(eta))
+            if settled and plain:
+                return replace(run, state=reached, converged=True)
+            if look and run.sweep % look == 0:
+                before, run = run.best.last, problem.scored(run, reached)
+                if run.best.last > before:
+                    return replace(run, state=reached)
+            if run.sweep == most and self.stepwise and self.stepwise.full_sweeps:
                 # Not settled, so what was measured is kept, and not what an M-step makes of it.
-                kept = state.rows if model.rows_are_parameters else rows
-                return _Settled(state._replace(rows=kept), stats, energy, sweep, False)
-            # A relaxed step magnifies what EM would damp at once, rounding errors included: the
-            # last steps at a temperature are plain ones.
-            relaxed, last = eta > 1.0 and not settled and model.monotone, energy
-            state = relax(model, data, state, proven, eta) if relaxed else proven
-            eta = 1.0 if settled else min(eta * self.relaxation.growth, self.relaxation.cap)
-        return _Settled(proven, stats, last, most, False)
+                kept = run.state.rows if model.rows_are_parameters else rows
+                return replace(run, state=run.state._replace(rows=kept))
+            state, relaxation = self.relaxation.step(model, data, run.state, reached, eta, settled)
+            run = replace(run, state=state, relaxation=relaxation)
+        return run.back_on_em()
 
-    def _looks(self, run: Run) -> int:
-        """Every how many sweeps the held-out score is looked at; 0 for never."""
-        if self.growth is None or run.watch.heldout is None or not run.fit.trace:
-            return self.check_every
-        full = run.now.model.n_components == run.fit.trace[-1].n_components >= self.growth.enough
-        return self.growth.look if full else self.check_every
+    @property
+    def _reads_stats(self) -> bool:
+        """Whether what comes after a temperature needs its statistics."""
+        return self.stepwise is not None or self._components.reads_stats
 
-    def _most_sweeps(self, run: Run, before: int) -> int:
+    def _most_sweeps(self, run: RunState) -> int:
         """Most full sweeps at a temperature; that with which statistics begin comes on top."""
-        if self.stepwise is None or before:
+        if self.stepwise is None or run.before:
             return self.max_sweeps
         limit = self.stepwise.full_sweeps or self.max_sweeps
-        return min(limit, self.max_sweeps) + _is_first(run)
+        first = self.schedule.restarts or not run.fit.trace
+        return min(limit, self.max_sweeps) + first
 
-    def _swept(self, run: Run, state: State, sweep: int) -> tuple[RowsHandle, Any, float]:
+    def _swept(self, problem: Problem, run: RunState) -> tuple[RowsHandle, Any, float]:
         """Rows, statistics and free energy of a full sweep, of which callbacks are told."""
-        data, temperature = run.data, run.temperature
-        rows, stats, energy = data.sweep(
-            expect, state.rows, run.now.model, state.params, temperature
+        state, temperature, sweep = run.state, run.temperature, run.sweep + 1
+        rows, stats, energy = problem.data.sweep(
+            expect, state.rows, run.model, state.params, temperature
         )
         energy += state.extra
         if not np.isfinite(energy):
@@ -308,76 +336,37 @@ class Annealer:
             callback.on_sweep(temperature, sweep, energy)
         return rows, stats, energy
 
-    def _passed(self, run: Run, at: Sweeps) -> Sweeps:
-        """Where full sweeps begin: past the passes over batches, if there are any."""
-        if self.stepwise is None or at.before:
-            return at
-        model, data, temperature = run.now.model, run.data, run.temperature
+    def _passed(self, problem: Problem, run: RunState) -> RunState:
+        """The run past the passes over batches that begin a temperature, if there are any."""
+        if self.stepwise is None or run.before:
+            return run
+        model, data, temperature = run.model, problem.data, run.temperature
         batches = batches_of(data)
         steps = self.stepwise.passes * len(batches)
-        if at.step == steps:
-            return at
-        state, done = at.state, at.sweep
-        stats = at.stats if len(at.stats) or done else run.now.stats
-        if not len(stats):
+        if run.step == steps:
+            return run
+        if not len(run.stats):
             # Nothing to mix into: begin with the statistics of all rows.
-            run.note(at)
-            rows, stats, _ = self._swept(run, state, 1)
-            params, extra = model.maximize(stats, state.params, temperature, data.kernels)
-            state, done = State(params, rows, extra), 1
-        for step in range(at.step, steps):
-            run.note(at._replace(state=state, proven=state, sweep=done, step=step, stats=stats))
+            problem.page.note(run)
+            rows, stats, _ = self._swept(problem, run)
+            params, extra = model.maximize(stats, run.state.params, temperature, data.kernels)
+            run = replace(run, state=State(params, rows, extra), stats=stats, sweep=1)
+        for step in range(run.step, steps):
+            problem.page.note(run)
             rate, batch = self.stepwise.rate(step), batches[step % len(batches)]
+            repeats = self.stepwise.repeats
             state, stats = stepped(
-                model, data, state, stats, temperature, rate, batch, self.stepwise.repeats
+                model, data, run.state, run.stats, temperature, rate, batch, repeats
             )
-            if (step + 1) % len(batches) == 0:
-                self._tell_pass(temperature, (step + 1) // len(batches))
-        state = completed(model, data, state)
-        return at._replace(state=state, proven=state, sweep=done, step=steps, stats=())
-
-    def _shaken(self, model: Model, data: Data, state: State, rng: np.random.Generator) -> State:
-        if not self.noise:
-            return state
-        params = model.perturb(state.params, rng, self.noise)
-        return State(params, state.rows, model.prior_energy(params, data.summary))
+            run = replace(run, state=state, stats=stats, step=step + 1)
+            if run.step % len(batches) == 0:
+                self._tell_pass(temperature, run.step // len(batches))
+        return replace(run, state=completed(model, data, run.state), stats=())
 
     def _tell_pass(self, temperature: float, number: int) -> None:
         for callback in self.callbacks:
             # Callbacks of one's own may be older than passes.
             getattr(callback, "on_pass", _nothing)(temperature, number)
-
-    def _record(
-        self,
-        model: Any,
-        data: Data,
-        settled: _Settled,
-        temperature: float,
-        watch: Best,
-        clock: float,
-    ) -> Record:
-        params, rows, _ = settled.state
-        _, _, total = data.sweep(_likelihood, rows, model, params)
-        n_components, n_distinct = model.sizes(params)
-        return Record(
-            temperature,
-            settled.free_energy,
-            total,
-            watch.last,
-            n_distinct,
-            n_components,
-            (),
-            settled.sweeps,
-            time.perf_counter() - clock,
-            settled.converged,
-            self.stepwise.passes if self.stepwise else 0,
-            entropy(model.components(params)[0]) if self.growth else NAN,
-        )
-
-
-def _is_first(run: Run) -> bool:
-    """Whether a temperature begins without the statistics of one before it."""
-    return run.restarts or not run.fit.trace
 
 
 def _nothing(temperature: float, number: int) -> None:

@@ -10,50 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from isotherm.anneal.growth.grow import Grown
+from isotherm.anneal.run_state import RunState
 from isotherm.anneal.trace import Fit, State
-
-
-class Sweeps(NamedTuple):
-    """Where the sweeps at one temperature are: all that the next one needs.
-
-    `state` is swept next, `proven` is the last EM point; `eta`, `last` and `relaxed` belong to
-    over-relaxation, `sweep` is the number of sweeps done, `before` that of sweeps at the same
-    temperature before components were merged. `step` is the number of batches done, of passes that
-    come before the sweeps, and `stats` what they are mixed into.
-    """
-
-    state: State
-    proven: State
-    eta: float
-    last: float
-    relaxed: bool = False
-    sweep: int = 0
-    before: int = 0
-    step: int = 0
-    stats: Any = ()
-
-
-class Point(NamedTuple):
-    """Where a run is: all that the rest of it needs, except for its settings and random numbers.
-
-    `begin` is its start, `now` what the temperature began with, `best` the best state by held-out
-    score with its temperature and `score`, `seen` the last score.
-    """
-
-    begin: State
-    now: Grown
-    fit: Fit
-    first_critical: float
-    best: tuple[Grown, float] | None
-    score: float
-    seen: float
-    temperature: float
-    sweeps: Sweeps
 
 
 class Page(Protocol):
@@ -65,11 +27,11 @@ class Page(Protocol):
         ...
 
     @property
-    def point(self) -> Point | None:
+    def state(self) -> RunState | None:
         """Where an earlier process was."""
         ...
 
-    def note(self, point: Point) -> None:
+    def note(self, run: RunState) -> None:
         """Note where the run is."""
         ...
 
@@ -98,9 +60,9 @@ class Blank:
     """A page on which nothing is found and nothing stays."""
 
     fit = None
-    point = None
+    state = None
 
-    def note(self, point: Point) -> None:
+    def note(self, run: RunState) -> None:
         """Forget where the run is."""
 
     def end(self, fit: Fit | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,50 @@ from isotherm.data.base import Array
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import FLOOR, Model
 from isotherm.placement.base import Data, Expected
+
+
+class RelaxationState(NamedTuple):
+    """Where over-relaxation is: the factor of the next step, and what the last one went past.
+
+    `eta` is the factor; `proven` is the EM point that the state lies beyond, to go back to, and
+    None where the state is an EM point itself.
+    """
+
+    eta: float = 1.0
+    proven: State | None = None
+
+
+class Relaxation(NamedTuple):
+    """Over-relaxation (Hofmann & Puzicha eq. 48): how far past the EM point a step goes.
+
+    The factor starts at `first`, is multiplied by `growth` after each accepted step up to `cap`,
+    and falls back to 1 after a step that raised the free energy, which is undone.
+    """
+
+    first: float = 1.0
+    growth: float = 1.1
+    cap: float = 8.0
+
+    def begin(self) -> RelaxationState:
+        """Before the first sweep at a temperature."""
+        return RelaxationState(self.first)
+
+    def step(
+        self, model: Model, data: Data, old: State, reached: State, eta: float, settled: bool
+    ) -> tuple[State, RelaxationState]:
+        """The state to sweep next, at or past the EM point reached, and where that leaves us.
+
+        A relaxed step magnifies what EM would damp at once, rounding errors included: the last
+        steps at a temperature are plain ones.
+        """
+        further = 1.0 if settled else min(eta * self.growth, self.cap)
+        if not (eta > 1.0 and not settled and model.monotone):
+            return reached, RelaxationState(further)
+        return relax(model, data, old, reached, eta), RelaxationState(further, reached)
+
+
+NO_RELAXATION = Relaxation(1.0, 1.0, 1.0)
+ADAPTIVE_RELAXATION = Relaxation()
 
 
 def relax(model: Model, data: Data, old: State, new: State, eta: float) -> State:

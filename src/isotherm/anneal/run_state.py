@@ -1,117 +1,152 @@
-"""A run under way: what the engine's loops change as they go on."""
+"""A run under way: all that changes as it goes on, as one value that a file can hold."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from isotherm.anneal.critical import critical_temperatures, first_critical
-from isotherm.anneal.growth.grow import Grown
-from isotherm.anneal.heldout import Heldout
-from isotherm.anneal.journal import Page, Point, Sweeps
+from isotherm.anneal.growth.branches import Branches
+from isotherm.anneal.relax import RelaxationState
 from isotherm.anneal.trace import Fit, State
 from isotherm.data.base import Array
-from isotherm.models.base import Model
 from isotherm.placement.base import Data
 
 NAN = float("nan")
 
 
-class Best:
-    """The best state so far by held-out score (the last state where nothing is held out)."""
+class Solution(NamedTuple):
+    """A model with its state, and how its components came about."""
 
-    def __init__(self, data: Data, heldout: Heldout | None, gain: float) -> None:
-        self.data, self.heldout, self.gain = data, heldout, gain
-        self.best: tuple[Grown, float] | None = None
-        self.score = float("inf")
-        self.last = NAN
-
-    def see(self, now: Grown, temperature: float) -> None:
-        """Score a state and keep it if it is the best."""
-        if self.heldout is None:
-            return
-        self.last = self.heldout.score(now.model, now.state, self.data, temperature)
-        if self.best is None or self.last < self.score * (1.0 - self._needed(now)):
-            # Statistics are needed to go on from a state only.
-            self.best, self.score = (now._replace(stats=()), temperature), self.last
-
-    def _needed(self, now: Grown) -> float:
-        """How much better, relatively, a state must be: more components must be worth it."""
-        more = self.best is not None and now.model.n_components > self.best[0].model.n_components
-        return self.gain if more else 0.0
-
-    def forget(self) -> None:
-        """Nothing to compare with: what comes next begins anew."""
-        self.last = NAN
-
-    def worse(self, now: Grown, temperature: float) -> bool:
-        """Score a state; whether it is worse than the one scored before it."""
-        before = self.last
-        self.see(now, temperature)
-        return self.last > before
+    model: Any
+    state: State
+    branches: Branches = Branches()
 
 
-class Run:
-    """A run under way: where it began, where it is, and the fit so far."""
+class Best(NamedTuple):
+    """The best solution so far by held-out score.
 
-    def __init__(
-        self,
-        model: Model,
-        data: Data,
-        rng: np.random.Generator,
-        begin: State,
-        watch: Best,
-        page: Page,
-        restarts: bool,
-    ) -> None:
-        self.model, self.data, self.rng = model, data, rng
-        self.begin, self.watch, self.page, self.restarts = begin, watch, page, restarts
-        self.now, self.fit = Grown(model, begin), Fit(model, begin, NAN, ())
-        self.first_critical, self.temperature = NAN, NAN
-        # Where a temperature that an earlier process began is to be gone on with.
-        self.within: Sweeps | None = None
-        if page.point is not None:
-            self._go_to(page.point)
+    `solution` and its `temperature` are those with the lowest `score`, None until one was scored;
+    `last` is the last score.
+    """
 
-    def critical(self) -> Array:
-        """Critical temperatures here: the first one, or one per distinct component."""
-        if not self.fit.trace:
-            self.first_critical = first_critical(self.model, self.data)
-            return np.array([self.first_critical])
-        record = self.fit.trace[-1]
-        if record.critical:
-            return np.array(record.critical)
-        now = self.now
-        found = critical_temperatures(now.model, self.data, now.state, record.temperature)
-        noted = replace(record, critical=tuple(found.tolist()))
-        self.fit = replace(self.fit, trace=(*self.fit.trace[:-1], noted))
-        return found
+    solution: Solution | None = None
+    temperature: float = NAN
+    score: float = float("inf")
+    last: float = NAN
 
-    def restart(self) -> None:
-        """Go back to where the run began."""
-        self.now = Grown(self.model, self.begin)
-        self.watch.forget()
+    def observed(self, solution: Solution, temperature: float, score: float, gain: float) -> Best:
+        """With one more score; more components must lower it by the share `gain`."""
+        best = self.solution
+        more = best is not None and solution.model.n_components > best.model.n_components
+        if best is None or score < self.score * (1.0 - (gain if more else 0.0)):
+            return Best(solution, temperature, score, score)
+        return self._replace(last=score)
 
-    def note(self, sweeps: Sweeps) -> None:
-        """Leave a note of where the run is."""
-        watch = self.watch
-        point = Point(
-            # What nothing will look at again is not worth keeping.
-            self.begin if self.restarts else sweeps.state,
-            self.now._replace(state=sweeps.state, stats=()),
-            self.fit,
-            self.first_critical,
-            watch.best,
-            watch.score,
-            watch.last,
-            self.temperature,
-            sweeps,
+
+@dataclass(frozen=True)
+class RunState:
+    """All that the rest of a run needs, except for its settings, data and random numbers.
+
+    Attributes
+    ----------
+    model : Model
+        With as many components as there are now.
+    state : State
+        What is swept next.
+    fit : Fit
+        Up to the last temperature that has ended.
+    begin : State, optional
+        Where the run began, if it will go back there.
+    stats : named tuple
+        Statistics that the state was made from, as long as something is to be made of them: a
+        split or a batch. () while full sweeps go on.
+    branches : Branches
+        The splits behind the components.
+    best : Best
+    temperature : float
+        The present one; nan before the first.
+    within : bool
+        Whether sweeps at this temperature are under way.
+    sweep, before : int
+        Full sweeps done at this temperature, and those before components were merged.
+    step : int
+        Batches done at this temperature, of passes that come before the full sweeps.
+    energy : float
+        Free energy of the last sweep that was not undone.
+    converged : bool
+        Whether that settled.
+    relaxation : RelaxationState
+    """
+
+    model: Any
+    state: State
+    fit: Fit
+    begin: State | None = None
+    stats: Any = ()
+    branches: Branches = field(default_factory=Branches)
+    best: Best = field(default_factory=Best)
+    temperature: float = NAN
+    within: bool = False
+    sweep: int = 0
+    before: int = 0
+    step: int = 0
+    energy: float = float("inf")
+    converged: bool = False
+    relaxation: RelaxationState = field(default_factory=RelaxationState)
+
+    @classmethod
+    def starting(cls, model: Any, begin: State, restarts: bool) -> RunState:
+        """Before the first temperature."""
+        fit = Fit(model, begin, NAN, ())
+        return cls(model, begin, fit, begin=begin if restarts else None)
+
+    @property
+    def solution(self) -> Solution:
+        """The model with its state as it is now."""
+        return Solution(self.model, self.state, self.branches)
+
+    def restarted(self, model: Any) -> RunState:
+        """Back where the run began, with nothing to compare scores with."""
+        if self.begin is None:
+            raise ValueError("a run that does not restart has no beginning to go back to")
+        best = self.best._replace(last=NAN)
+        return replace(
+            self, model=model, state=self.begin, stats=(), branches=Branches(), best=best
         )
-        self.page.note(point)
 
-    def _go_to(self, point: Point) -> None:
-        self.now, self.fit, self.within = point.now, point.fit, point.sweeps
-        self.first_critical, self.temperature = point.first_critical, point.temperature
-        self.watch.best, self.watch.score = point.best, point.score
-        self.watch.last = point.seen
+    def at(self, temperature: float, relaxation: RelaxationState) -> RunState:
+        """With no sweep done yet at a temperature."""
+        return replace(
+            self,
+            temperature=temperature,
+            within=True,
+            sweep=0,
+            before=0,
+            step=0,
+            energy=float("inf"),
+            converged=False,
+            relaxation=relaxation,
+        )
+
+    def back_on_em(self) -> RunState:
+        """At the last EM point, where the state lies beyond it."""
+        proven = self.relaxation.proven
+        state = self.state if proven is None else proven
+        return replace(self, state=state, relaxation=RelaxationState())
+
+    def critical(self, data: Data) -> tuple[RunState, Array]:
+        """Critical temperatures here, noted: the first one, or one per distinct component."""
+        fit = self.fit
+        if not fit.trace:
+            first = first_critical(self.model, data)
+            return replace(self, fit=replace(fit, first_critical=first)), np.array([first])
+        record = fit.trace[-1]
+        if record.critical:
+            return self, np.array(record.critical)
+        temperatures = critical_temperatures(self.model, data, self.state, record.temperature)
+        noted = replace(record, critical=tuple(temperatures.tolist()))
+        fit = replace(fit, trace=(*fit.trace[:-1], noted))
+        return replace(self, fit=fit), temperatures

@@ -19,7 +19,7 @@ from isotherm import _nested
 from isotherm.anneal.trace import State
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
-from isotherm.models.base import Model
+from isotherm.models.base import Model, expect
 from isotherm.placement.base import Data, Expected
 from isotherm.placement.batches import Batch
 
@@ -149,13 +149,6 @@ def _mixed(rate: float, scale: float) -> Any:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
-
-
-def expect(
-    k: Kernels, block: Any, rows: Any, model: Model, params: Any, temperature: float
-) -> Expected:
-    """The E-step as a task of a sweep."""
-    return model.expect(params, rows, block, temperature, k)
 
 
 def _row_mass(k: Kernels, block: Any, rows: Any) -> Expected:

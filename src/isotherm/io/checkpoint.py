@@ -8,17 +8,20 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from isotherm.anneal import journal
-from isotherm.anneal.journal import Blank, Page, Point
+from isotherm.anneal.journal import Blank, Page
+from isotherm.anneal.relax import RelaxationState
+from isotherm.anneal.run_state import Best, RunState, Solution
 from isotherm.anneal.trace import Fit, Outcome, State
 from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.format import archive, codec, values
-from isotherm.io import parts
+from isotherm.io import checkpoint_1, parts
 from isotherm.io.fingerprint import Fingerprints
 from isotherm.io.registry import checked, known
 from isotherm.placement.cluster.row_versions import Version, restored
@@ -31,6 +34,8 @@ __all__ = ["checkpointing"]
 log = logging.getLogger("isotherm")
 
 KIND = "checkpoint"
+# Of what a checkpoint holds; the first one had no number, see `checkpoint_1`.
+VERSION = 2
 # Writing takes at most this share of the time.
 SHARE = 0.1
 EXPLAINED = {
@@ -43,14 +48,14 @@ class Entry(NamedTuple):
     """What is known of one run.
 
     `marks` tell it from other runs, `n_runs` is how many had begun, `rng` the state of its random
-    numbers; `fit` is its outcome, or `point` where it is.
+    numbers; `fit` is its outcome, or `state` where it is.
     """
 
     marks: dict[str, str]
     n_runs: int
     rng: dict[str, Any]
     fit: Fit | None
-    point: Point | None
+    state: RunState | None
 
 
 @contextmanager
@@ -153,9 +158,9 @@ class File:
             raise archive.unreadable(self.path, str(error)) from error
         self._check_states(data, found)
         self.n_runs = found.n_runs
-        if found.point is not None:
-            log.info("run %d goes on at T = %g", number, found.point.temperature)
-        return _Page(self, number, rng, marks, found.fit, found.point)
+        if found.state is not None:
+            log.info("run %d goes on at T = %g", number, found.state.temperature)
+        return _Page(self, number, rng, marks, found.fit, found.state)
 
     def put(self, number: int, entry: Entry) -> None:
         """Put down what is known of a run; it stands for all runs that began within it."""
@@ -167,7 +172,7 @@ class File:
         self.unwritten = True
         if first:
             # Refused now rather than when the first checkpoint is due.
-            codec.Writer(_registry(None)).encode(entry.point, "the state")
+            codec.Writer(_registry(None)).encode(entry.state, "the state")
         if time.monotonic() >= self.next_write:
             self.write()
 
@@ -184,7 +189,8 @@ class File:
     def write(self) -> None:
         """Write the file; a disk that is full does not end the fit."""
         begin = time.monotonic()
-        content = {"runs": {str(number): entry for number, entry in self.entries.items()}}
+        runs = {str(number): entry for number, entry in self.entries.items()}
+        content = {"version": VERSION, "runs": runs}
         try:
             values.write(self.path, KIND, content, _registry(self.rows))
             self.unwritten = False
@@ -203,6 +209,7 @@ class File:
     def _read(self) -> None:
         content = values.read(self.path, _registry(self.rows), KIND)
         try:
+            _check_version(self.path, content.get("version", 1))
             self.entries = {int(number): entry for number, entry in content["runs"].items()}
             if not all(isinstance(entry, Entry) for entry in self.entries.values()):
                 raise TypeError("runs of a wrong type")
@@ -212,11 +219,12 @@ class File:
 
     def _check_states(self, data: Any, found: Entry) -> None:
         """Refuse states of other rows or columns than those of the data."""
-        point, fit = found.point, found.fit
+        run, fit = found.state, found.fit
         states = [] if fit is None else [fit.state]
-        if point is not None:
-            states += [point.begin, point.now.state, point.sweeps.state, point.sweeps.proven]
-            states += [] if point.best is None else [point.best[0].state]
+        if run is not None:
+            best = run.best.solution
+            more = (run.begin, run.relaxation.proven, None if best is None else best.state)
+            states += [run.state, *(one for one in more if one is not None)]
         sizes = [getattr(block, "n_rows", None) for block in getattr(data, "blocks", ())]
         for state in states:
             rows = state.rows
@@ -255,14 +263,14 @@ class _Page:
         rng: np.random.Generator,
         marks: dict[str, str],
         fit: Fit | None = None,
-        point: Point | None = None,
+        state: RunState | None = None,
     ) -> None:
         self.file, self.number, self.rng, self.marks = file, number, rng, marks
-        self.fit, self.point = fit, point
+        self.fit, self.state = fit, state
 
-    def note(self, point: Point) -> None:
+    def note(self, run: RunState) -> None:
         """Note where the run is."""
-        self._put(None, point)
+        self._put(None, run)
 
     def end(self, fit: Fit | None) -> None:
         """Note the outcome of the run."""
@@ -271,10 +279,10 @@ class _Page:
         else:
             self._put(fit, None)
 
-    def _put(self, fit: Fit | None, point: Point | None) -> None:
+    def _put(self, fit: Fit | None, run: RunState | None) -> None:
         if not self.file.stopped:
-            state: Any = self.rng.bit_generator.state
-            entry = Entry(self.marks, self.file.n_runs, state, fit, point)
+            rng: Any = self.rng.bit_generator.state
+            entry = Entry(self.marks, self.file.n_runs, rng, fit, run)
             self.file.put(self.number, entry)
 
 
@@ -284,8 +292,13 @@ def _registry(rows: exported.Folder | None) -> codec.Registry:
     for name, entry in known().by_name.items():
         registry.add(name, entry)
     registry.enums = known().enums
-    for kind, *checks in ((Entry,), (Point, _check_point), (journal.Sweeps,)):
-        registry.add(kind.__name__, checked(codec.plain(kind), parts.check_fields, *checks))
+    entry = codec.plain(Entry)
+    entry = entry._replace(build=partial(checkpoint_1.named_anew, entry.build))
+    registry.add("Entry", checked(entry, parts.check_fields))
+    for kind in (Best, RelaxationState, Solution):
+        registry.add(kind.__name__, checked(codec.plain(kind), parts.check_fields))
+    registry.add("RunState", checked(codec.plain(RunState), parts.check_fields, _check_run))
+    checkpoint_1.add(registry, _check_run)
     # Rows that are on the workers of a cluster come home to be written, and go back when needed.
     registry.add("RowsOnWorkers", codec.Entry(Version, Version.fields, restored))
     for shelved in (Kept, exported.Found):
@@ -303,20 +316,30 @@ def _columns_of(summary: Any) -> parts.Sizes:
     return {"D": len(summary.mean)} if hasattr(summary, "mean") else {}
 
 
-def _check_point(point: Point) -> None:
-    """Refuse a point whose states are not those of its model."""
-    model, sizes = point.now.model, parts.Sizes()
-    parts.check_temperature(model, point.temperature)
-    parts.check_grown(point.now, sizes)
-    for state in (point.sweeps.state, point.sweeps.proven):
-        parts.check_state(model, state, sizes)
-    parts.check_stats(model, point.sweeps.stats, sizes)
+def _check_run(run: RunState) -> None:
+    """Refuse a run whose states are not those of its model."""
+    model, sizes = run.model, parts.Sizes()
+    parts.check_temperature(model, run.temperature)
+    parts.check_state(model, run.state, sizes)
+    if run.relaxation.proven is not None:
+        parts.check_state(model, run.relaxation.proven, sizes)
+    parts.check_stats(model, run.stats, sizes)
     # A start, and the best state, may have other components, but not other columns.
     columns = {letter: n for letter, n in sizes.items() if letter in "JD"}
-    parts.check_shapes(point.begin.params, dict(columns))
-    parts.check_rows(model, point.begin.rows, {})
-    if point.best is not None:
-        parts.check_grown(point.best[0], dict(columns))
+    if run.begin is not None:
+        parts.check_shapes(run.begin.params, dict(columns))
+        parts.check_rows(model, run.begin.rows, {})
+    if run.best.solution is not None:
+        parts.check_grown(run.best.solution, dict(columns))
+
+
+def _check_version(path: Path, version: int) -> None:
+    """Refuse checkpoints of later versions."""
+    if type(version) is not int or not 1 <= version <= VERSION:
+        raise IsothermError(
+            f"{path} has version {str(version)[:20]} of checkpoints, and this library reads 1 to "
+            f"{VERSION}; go on with the isotherm that wrote it, or remove the file to begin anew"
+        )
 
 
 def _nothing(value: Any) -> dict[str, Any]:

@@ -65,7 +65,6 @@ PLAIN: dict[str, type[Any]] = {
     "Branches": branches.Branches,
     "Curve": crossval.Curve,
     "Fit": trace.Fit,
-    "Grown": grow.Grown,
     "Growth": grow.Growth,
     "Record": trace.Record,
     "Stage": stages.Stage,
@@ -205,7 +204,7 @@ def _check_topics(value: topics.TopicTable) -> None:
 
 # Checks of types whose fields must fit together.
 CHECKS: dict[str, Callable[[Any], None]] = {
-    **dict.fromkeys(("Fit", "Grown", "Stage", "Step"), parts.check_grown),
+    **dict.fromkeys(("Fit", "Stage", "Step"), parts.check_grown),
     "MappedCorpus": _check_mapped,
     "TopicTable": _check_topics,
     "Neighbors": fitted.check_neighbors,

@@ -224,6 +224,13 @@ class GrowingModel(CountModel, Protocol):
         ...
 
 
+def expect(
+    k: Kernels, block: Any, rows: Any, model: Model, params: Any, temperature: float
+) -> Expected:
+    """The E-step of a model as a task of a sweep."""
+    return model.expect(params, rows, block, temperature, k)
+
+
 class Topics:
     """What every model of counts does alike, in terms of `init`, `mixture` and `components`."""
 

@@ -9,20 +9,21 @@ so a split is two halves of a column and a merge is the sum of two: no model is 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from isotherm import _nested
 from isotherm.anneal.critical import component_splits
-from isotherm.anneal.growth.branches import Branches
-from isotherm.anneal.trace import State
+from isotherm.anneal.run_state import RunState, Solution
+from isotherm.anneal.trace import Record, State, Step
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import GrowingModel, inverse, leaders
 from isotherm.placement.base import Data, Expected
+from isotherm.tree import Tree
 
 # Largest relative push of a probability, as a logarithm.
 LARGEST = 3.0
@@ -104,33 +105,65 @@ class Growth:
                 "score, at least 0 and below 1, the second is at least 0"
             )
 
+    # As `Components`: what the engine asks where components grow.
 
-class Grown(NamedTuple):
-    """A state with its model, the statistics it was made from, and its tree."""
+    @property
+    def reads_stats(self) -> bool:
+        """Splits and merges are made of statistics."""
+        return True
 
-    model: Any
-    state: State
-    stats: Any = ()
-    branches: Branches = Branches()
+    def next(
+        self, run: RunState, data: Data, rng: np.random.Generator, temperature: float
+    ) -> RunState:
+        """Components that are unstable at the next temperature are split."""
+        return split(self, run, data, temperature)
+
+    def joined(self, run: RunState, data: Data) -> RunState | None:
+        """Components that fell together are one again; None where there were none."""
+        return merge(self, run, data)
+
+    def look_every(self, run: RunState, otherwise: int) -> int:
+        """Once there is no room left, a risen score ends a temperature."""
+        trace = run.fit.trace
+        full = bool(trace) and run.model.n_components == trace[-1].n_components >= self.enough
+        return self.look if full else otherwise
+
+    def tree(self, solution: Solution) -> Tree | None:
+        """The splits that led to the components."""
+        return solution.branches.tree
+
+    def path(self, run: RunState, record: Record) -> tuple[Step, ...]:
+        """The path with this temperature; of each number of components the best is kept."""
+        path, tree = run.fit.path, run.branches.tree
+        step = Step(run.model, run.state.params, record.temperature, record.heldout, tree)
+        same = [one for one in path if one.n_components == step.n_components]
+        if same and same[0].heldout < step.heldout:
+            return path
+        others = [one for one in path if one.n_components != step.n_components]
+        return tuple(sorted([*others, step], key=lambda one: one.n_components))
+
+    def entropy(self, solution: Solution) -> float:
+        """Entropy of the weights of the components, in nats."""
+        return entropy(solution.model.components(solution.state.params)[0])
 
 
-def split(growth: Growth, grown: Grown, data: Data, last: float, temperature: float) -> Grown:
+def split(growth: Growth, run: RunState, data: Data, temperature: float) -> RunState:
     """The state of the last temperature with every component split that is unstable at the next."""
-    model: GrowingModel = grown.model
-    _, state, stats, branches = grown
+    model: GrowingModel = run.model
+    state, stats = run.state, run.stats
     weight, table = model.components(state.params)
     K = len(weight)
-    able = _able(growth, grown, data) if growth.enough > K else []
+    able = _able(growth, run, data) if growth.enough > K else []
     if not able:
-        return grown
+        return run
     which = np.array(able)
     least = _least(growth, weight[which] * data.summary.row_weight)
-    found = component_splits(model, data, state, last, which, temperature, least)
-    order = np.argsort(-found.temperatures, kind="stable")
-    order = order[found.temperatures[order] >= temperature][: growth.max_components - K]
+    splits = component_splits(model, data, state, run.temperature, which, temperature, least)
+    order = np.argsort(-splits.temperatures, kind="stable")
+    order = order[splits.temperatures[order] >= temperature][: growth.max_components - K]
     if not len(order):
-        return grown
-    which = found.components[order]
+        return run
+    which = splits.components[order]
     index = np.concatenate([np.arange(K), which])
     share = np.ones(len(index))
     share[which], share[K:] = 0.5, 0.5
@@ -138,11 +171,12 @@ def split(growth: Growth, grown: Grown, data: Data, last: float, temperature: fl
     params, rows, stats = regrouped(data, state, stats, index, share)
     params, _ = model.maximize(stats, params, temperature, data.kernels)
     moves = np.zeros((len(table), len(index)), table.dtype)
-    moves[:, which] = _moves(found.directions[:, order], table[:, which], growth.push)
+    moves[:, which] = _moves(splits.directions[:, order], table[:, which], growth.push)
     moves[:, K:] = -moves[:, which]
     params = model.pushed(params, moves)
     state = State(params, rows, model.prior_energy(params, data.summary))
-    return Grown(model, state, stats, branches.split(which.tolist(), temperature))
+    branches = run.branches.split(which.tolist(), temperature)
+    return replace(run, model=model, state=state, stats=stats, branches=branches)
 
 
 def _least(growth: Growth, rows: Array) -> Array:
@@ -154,10 +188,10 @@ def _least(growth: Growth, rows: Array) -> Array:
     return np.maximum(0.5 * growth.resolved, growth.min_size / np.maximum(rows, growth.min_size))
 
 
-def _able(growth: Growth, grown: Grown, data: Data) -> list[int]:
+def _able(growth: Growth, run: RunState, data: Data) -> list[int]:
     """Components that are large enough to split, and clearly not their sibling."""
-    weight, table = grown.model.components(grown.state.params)
-    sibling = grown.branches.siblings()
+    weight, table = run.model.components(run.state.params)
+    sibling = run.branches.siblings()
     large = np.flatnonzero(weight * data.summary.row_weight >= 2.0 * growth.min_size)
     return [
         int(c)
@@ -166,31 +200,31 @@ def _able(growth: Growth, grown: Grown, data: Data) -> list[int]:
     ]
 
 
-def merge(growth: Growth, grown: Grown, data: Data, temperature: float) -> tuple[Grown, bool]:
-    """The settled state without components that are no more; whether there were any.
+def merge(growth: Growth, run: RunState, data: Data) -> RunState | None:
+    """The settled state without components that are no more; None if all of them stay.
 
     A component that coincides with another joins it, and so does one that is too small its other
     half.
     """
-    model: GrowingModel = grown.model
-    _, state, stats, branches = grown
-    weight, table = model.components(state.params)
+    model: GrowingModel = run.model
+    weight, table = model.components(run.state.params)
     joins = leaders(weight, table, 2.0 * growth.merged)
     small = weight * data.summary.row_weight < growth.min_size
-    for c, other in branches.siblings().items():
+    for c, other in run.branches.siblings().items():
         if small[c] and (c > other or not small[other]) and joins[other] == other:
             joins[c] = other
     while (joins != joins[joins]).any():
         joins = joins[joins]
     gone = [c for c in range(len(weight)) if joins[c] != c]
     if not gone:
-        return grown, False
+        return None
     index = np.array([c for c in range(len(weight)) if joins[c] == c])
     summed = tuple((int(joins[c]), c) for c in gone)
-    params, rows, stats = regrouped(data, state, stats, index, np.ones(len(index)), summed)
+    params, rows, stats = regrouped(data, run.state, run.stats, index, np.ones(len(index)), summed)
     model = model.sized(len(index))
-    params, extra = model.maximize(stats, params, temperature, data.kernels)
-    return Grown(model, State(params, rows, extra), stats, branches.without(gone)), True
+    params, extra = model.maximize(stats, params, run.temperature, data.kernels)
+    state, branches = State(params, rows, extra), run.branches.without(gone)
+    return replace(run, model=model, state=state, stats=stats, branches=branches)
 
 
 def entropy(weight: Array) -> float:

@@ -25,7 +25,6 @@ from isotherm.anneal.growth.linkage import joins_by_columns
 from isotherm.anneal.heldout import Heldout
 from isotherm.anneal.schedule import Exponential, Fixed, Schedule
 from isotherm.anneal.start import state_of
-from isotherm.anneal.stepwise import expect
 from isotherm.anneal.trace import (
     COOLING_ON,
     JOINED,
@@ -39,7 +38,7 @@ from isotherm.anneal.trace import (
     completed,
 )
 from isotherm.data.base import Array
-from isotherm.models.base import leaders
+from isotherm.models.base import expect, leaders
 from isotherm.placement.base import Data
 
 log = logging.getLogger("isotherm")
