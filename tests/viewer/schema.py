@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import (
     Any,
     Literal,
-    NotRequired,
     Union,
     get_args,
     get_origin,
@@ -73,10 +72,8 @@ def typedefs() -> Iterator[str]:
 def record(one: type) -> Iterator[str]:
     said = (one.__doc__ or "").splitlines()[0]
     yield f" * @typedef {{object}} {one.__name__} {said[0].lower()}{said[1:].rstrip('.')}"
-    for name, hint in get_type_hints(one, include_extras=True).items():
-        optional = get_origin(hint) is NotRequired
-        shown = f"[{name}]" if optional else name
-        yield f" * @property {{{typescript(get_args(hint)[0] if optional else hint)}}} {shown}"
+    for name, hint in get_type_hints(one).items():
+        yield f" * @property {{{typescript(hint)}}} {name}"
     yield " *"
 
 
@@ -96,8 +93,6 @@ def typescript(hint: Any, aliases: Iterable[str] = ALIASES) -> str:
         return "|".join(dict.fromkeys(map(typescript, inner)))
     if kind is tuple:
         return f"[{', '.join(map(typescript, inner))}]"
-    if kind is dict:
-        return f"Record<{', '.join(map(typescript, inner))}>"
     assert kind is list, hint
     item = typescript(inner[0])
     return f"({item})[]" if "|" in item and item[0] != "[" else f"{item}[]"

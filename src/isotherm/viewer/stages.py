@@ -110,8 +110,8 @@ def stages_of(
             if places is not None:
                 arrays[f"stage{s}.map{guide.number}"] = places
                 moved.append(guide.number)
-        metas.append(_meta(model, moment, names, moved))
-    return [*metas, _meta(model, _last(model), names, [])], arrays
+        metas.append(stage_meta(model, moment, names, moved))
+    return [*metas, stage_meta(model, _last(model), names, [])], arrays
 
 
 class Candidate(NamedTuple):
@@ -205,7 +205,8 @@ def _moved(
     return quantised_places(guide.place, places)
 
 
-def _meta(model: Any, moment: Moment, names: list[str], moved: list[int]) -> StageMeta:
+def stage_meta(model: Any, moment: Moment, names: list[str], moved: list[int]) -> StageMeta:
+    """What the page is told of a stage; `moved` are the maps that have places of it."""
     topics: list[StageTopic] = []
     for c in range(moment.n_topics):
         words = telling_words(moment.table[c], model.unigram_, names)

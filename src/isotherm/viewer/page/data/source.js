@@ -11,13 +11,22 @@ import { sharesOf, valueOf } from "./values.js";
  * @property {{document: number, score: number, words: [string, number][],
  *   topics: [number, number][], through_topics: number}[]} hits best first
  * @property {[number, number][]} topics of the query
+ *
+ * @typedef {object} DocumentText
+ * @property {number} index
+ * @property {string|null} id
+ * @property {string} title
+ * @property {string|null} text
+ * @property {boolean} whole whether the text is all of it
+ * @property {Record<string, string|number|null>} fields values of the columns
+ * @property {[number, number][]} topics strongest first
  */
 
 /**
  * The source of this page: the file it stands in, or its server.
  * @returns {{live: boolean, part(name: string): Promise<any>,
  *   search(query: string, n?: number): Promise<SearchResult|null>,
- *   document(i: number): Promise<import("./format.js").DocumentText>}}
+ *   document(i: number): Promise<DocumentText>}}
  */
 export function openSource() {
   return dataElement("points") ? fileSource() : liveSource();
