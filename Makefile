@@ -40,15 +40,15 @@ bench-peers: $(VENV)/.stamp-bench  ## make the environments of the peers, in .ve
 	$(BIN)/python benchmarks/peers/install.py $(PEERS)
 
 bench-smoke: $(VENV)/.stamp-bench  ## fail if a headline ratio has fallen; under three minutes
-	$(BIN)/python benchmarks/smoke.py
+	$(BIN)/python benchmarks/run.py smoke
 
 bench-page:  ## write docs/benchmarks.md from the results that are kept
-	$(PYTHON) benchmarks/page.py
-	$(PYTHON) benchmarks/quotes.py
+	$(PYTHON) benchmarks/run.py page
+	$(PYTHON) benchmarks/run.py quotes
 
 benchmarks: $(VENV)/.stamp-bench bench-peers  ## run all benchmarks and write their page; hours
 	@$(BIN)/python benchmarks/run.py all; code=$$?; \
-	  $(BIN)/python benchmarks/page.py && exit $$code
+	  $(BIN)/python benchmarks/run.py page && exit $$code
 
 docs: $(VENV)/.stamp-docs  ## build the site in build/docs, examples included; warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -a -j auto -q -d build/doctrees docs build/docs

@@ -1,82 +1,53 @@
-"""One runner for all benchmarks: `python benchmarks/run.py NAME...`, or `all`; `--list` tells them.
+"""One runner for all benchmarks: `python benchmarks/run.py NAME...`, or `all`; `--list` names them.
 
-A script that fails is told and the next one goes on; the runner then ends with 1. One for which the
-machine lacks something, such as a GPU, is told at the end. What there is, what it asks, needs and
-takes stands in the table of README.md, in the order in which `all` runs it.
+What follows a single name and begins with a dash is for that benchmark: `run.py kernels --quick`. A
+benchmark that fails is named and the next one goes on; the runner then ends with 1. One for which
+the machine lacks something, such as a GPU, is named at the end. `registry.py` has all that there
+are; `--write` puts them into the tables of README.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import NamedTuple
 
-FOLDER = Path(__file__).resolve().parent
-# Scripts that are run once more, for a file of results of its own.
-AGAIN = {
-    "corpus_map": ("--model", "OneSidedClustering"),
-    "cluster": ("--device", "cuda"),
-}
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # to be run from any folder
+
+from benchmarks.registry import BENCHMARKS, KNOWN, README, TOOLS, Benchmark, written  # noqa: E402
 
 
-class Question(NamedTuple):
-    """A line of the table: a script, what it asks, what data it needs, how long it takes."""
-
-    name: str
-    asks: str
-    needs: str
-    takes: str
-
-
-def questions(readme: Path = FOLDER / "README.md") -> dict[str, Question]:
-    """All lines of the table of scripts, by name."""
-    found = {}
-    for line in readme.read_text(encoding="utf-8").splitlines():
-        cells = [cell.strip() for cell in line.strip("| \n").split(" | ")]
-        if len(cells) == 4 and cells[0].startswith("`") and cells[0].endswith(".py`"):
-            name = cells[0].strip("`").removesuffix(".py")
-            if name == Path(__file__).stem:
-                continue
-            found[name] = Question(name, cells[1], cells[2].replace("`", ""), cells[3])
-    return found
+def shown(listed: tuple[Benchmark, ...]) -> str:
+    """The list for the eye: two lines for each."""
+    rows = []
+    for one in listed:
+        needs = f"; needs: {one.needs}" if one.needs else ""
+        facts = f"{one.takes}; data: {one.data}{needs}".replace("`", "")
+        rows.append(f"{one.name}  ({facts})\n    {one.question}")
+    return "\n".join(rows)
 
 
-def shown(known: dict[str, Question]) -> str:
-    """The list for the eye: three lines for each."""
-    return "\n".join(
-        f"{one.name}  ({one.takes}; data: {one.needs})\n    {one.asks}" for one in known.values()
-    )
-
-
-def run(name: str, *arguments: str, folder: Path = FOLDER) -> int:
-    """Exit code of one script, run in a process of its own."""
-    begin, shown = time.monotonic(), " ".join([name, *arguments])
-    print(f"== {shown}", flush=True)
-    code = subprocess.run([sys.executable, str(folder / f"{name}.py"), *arguments]).returncode
+def run(one: Benchmark, *arguments: str) -> int:
+    """Exit code of one benchmark, run in a process of its own."""
+    begin, job = time.monotonic(), " ".join([one.name, *arguments])
+    print(f"== {job}", flush=True)
+    paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, "-m", one.module, *arguments]
+    code = subprocess.run(command, env=os.environ | {"PYTHONPATH": paths}).returncode
     known = {0: "done", os.EX_UNAVAILABLE: "not run"}
-    said = known.get(code, f"FAILED with code {code}")
-    print(f"== {shown}: {said} after {time.monotonic() - begin:.0f} s", flush=True)
+    outcome = known.get(code, f"FAILED with code {code}")
+    print(f"== {job}: {outcome} after {time.monotonic() - begin:.0f} s", flush=True)
     return code
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="scripts without .py, or: all")
-    parser.add_argument("--list", action="store_true", help="what there is")
-    options = parser.parse_args()
-    known = questions()
-    if options.list or not options.names:
-        print(shown(known))
-        return 0
-    if unknown := [name for name in options.names if name not in known and name != "all"]:
-        parser.error(f"no benchmark {', '.join(unknown)}; --list shows what there is")
-    names = list(known) if "all" in options.names else options.names
-    jobs = [job for name in names for job in ((name,), (name, *AGAIN.get(name, ())))]
-    codes = {" ".join(job): run(*job) for job in dict.fromkeys(jobs)}
+def run_all(jobs: list[tuple[str, ...]]) -> int:
+    """1 if one of them fails; each is a name and arguments."""
+    codes = {" ".join(job): run(KNOWN[job[0]], *job[1:]) for job in dict.fromkeys(jobs)}
     lacking = [job for job, code in codes.items() if code == os.EX_UNAVAILABLE]
     failed = [job for job, code in codes.items() if code and job not in lacking]
     if lacking:
@@ -84,6 +55,36 @@ def main() -> int:
     if failed:
         print("FAILED:", ", ".join(failed))
     return int(bool(failed))
+
+
+def jobs_of(names: list[str]) -> list[tuple[str, ...]]:
+    """What to run for names: `all` is every benchmark, and some are run twice."""
+    listed = [one.name for one in BENCHMARKS] if "all" in names else names
+    pairs = [((name,), (name, *KNOWN[name].again)) for name in listed]
+    return [job for pair in pairs for job in pair]
+
+
+def main() -> int:
+    given = sys.argv[1:]
+    names = list(itertools.takewhile(lambda word: not word.startswith("-"), given))
+    rest = given[len(names) :]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks, or: all")
+    parser.add_argument("--list", action="store_true", help="what there is")
+    parser.add_argument("--write", action="store_true", help="write the tables of README.md")
+    if unknown := [name for name in names if name not in KNOWN and name != "all"]:
+        parser.error(f"no benchmark {', '.join(unknown)}; --list shows what there is")
+    if names and rest:
+        if len(names) > 1 or names == ["all"]:
+            parser.error(f"{rest[0]} is for one benchmark: name a single one")
+        return run_all([(names[0], *rest)])
+    if names:
+        return run_all(jobs_of(names))
+    if parser.parse_args(rest).write:
+        README.write_text(written(README.read_text(encoding="utf-8")), encoding="utf-8")
+        return 0
+    print(shown(BENCHMARKS), "\nTools, which `all` leaves out:\n", shown(TOOLS), sep="\n")
+    return 0
 
 
 if __name__ == "__main__":

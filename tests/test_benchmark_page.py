@@ -2,42 +2,16 @@
 
 import json
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from benchmarks.page import page, papers, quotes
+
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "benchmarks"
-
-
-@pytest.fixture
-def modules(monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, ModuleType]:
-    """The scripts `page` and `papers`, which import their neighbours by name."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    import page
-    import papers
-
-    yield page, papers
-    for name in [
-        name
-        for name in sys.modules
-        if name in ("page", "papers", "quotes") or name.startswith("_page")
-    ]:
-        del sys.modules[name]
-
-
-@pytest.fixture
-def page(modules: tuple[ModuleType, ModuleType]) -> ModuleType:
-    return modules[0]
-
-
-@pytest.fixture
-def papers(modules: tuple[ModuleType, ModuleType]) -> ModuleType:
-    return modules[1]
 
 
 def machine(**changed: Any) -> dict[str, Any]:
@@ -59,12 +33,12 @@ def kernels(folder: Path, measured: float, met: str) -> None:
     write(folder, "kernels", rows=[row], memory=[], targets=[target("x NMF", measured, met)])
 
 
-def test_the_page_is_what_the_results_say(page: ModuleType) -> None:
+def test_the_page_is_what_the_results_say() -> None:
     assert page.outdated() == [], "run: make bench-page"
     assert page.PAGE.read_text(encoding="utf-8") == page.render()
 
 
-def test_a_missing_result_is_named(page: ModuleType, tmp_path: Path) -> None:
+def test_a_missing_result_is_named(tmp_path: Path) -> None:
     text = page.render(tmp_path)
     parts = [part for section in page.SECTIONS for part in section.parts]
     assert len(parts) > 20
@@ -75,7 +49,7 @@ def test_a_missing_result_is_named(page: ModuleType, tmp_path: Path) -> None:
     assert "**Not measured yet:** `quality`, `time_to_quality`" in first
 
 
-def test_a_missed_target_stands_in_the_first_paragraph(page: ModuleType, tmp_path: Path) -> None:
+def test_a_missed_target_stands_in_the_first_paragraph(tmp_path: Path) -> None:
     kernels(tmp_path, 5.25, "FAIL")
     blocks = page.render(tmp_path).split("\n\n")
     assert blocks[1].startswith("Of 1 targets of the questions asked first, 0 are met.")
@@ -84,23 +58,23 @@ def test_a_missed_target_stands_in_the_first_paragraph(page: ModuleType, tmp_pat
     assert "| x NMF | >= 6 | 5.25 |" in "\n".join(blocks)
 
 
-def test_what_is_promised_first_is_told_in_words(page: ModuleType, tmp_path: Path) -> None:
+def test_what_is_promised_first_is_told_in_words(tmp_path: Path) -> None:
     parts = {"summary": [], "settings": [], "tried": [], "samples": []}
     write(tmp_path, "quality", **parts, targets=[target("perplexity", 1.25, "FAIL")])
     blocks = page.render(tmp_path).split("\n\n")
     assert "does **not** reach *quality*: perplexity: 1.25 (>= 6)." in blocks[1]
 
 
-def test_a_run_is_told_with_its_arguments(page: ModuleType, tmp_path: Path) -> None:
+def test_a_run_is_told_with_its_arguments(tmp_path: Path) -> None:
     kernels(tmp_path, 9.0, "pass")
-    assert "`python benchmarks/kernels.py` — 2026" in page.render(tmp_path)
+    assert "`python benchmarks/run.py kernels` — 2026" in page.render(tmp_path)
     info = machine(arguments=["--quick"])
     path = tmp_path / "kernels.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"machine": info}))
-    assert "`python benchmarks/kernels.py --quick` — 2026" in page.render(tmp_path)
+    assert "`python benchmarks/run.py kernels --quick` — 2026" in page.render(tmp_path)
 
 
-def test_a_target_that_is_met_is_no_miss(page: ModuleType, tmp_path: Path) -> None:
+def test_a_target_that_is_met_is_no_miss(tmp_path: Path) -> None:
     kernels(tmp_path, 9.0, "pass")
     blocks = page.render(tmp_path).split("\n\n")
     assert "does **not** reach" not in blocks[1]
@@ -108,9 +82,7 @@ def test_a_target_that_is_met_is_no_miss(page: ModuleType, tmp_path: Path) -> No
     assert "*Targets: all 1 met.*" in blocks
 
 
-def test_what_is_not_measured_yet_is_no_target_that_is_met(
-    page: ModuleType, tmp_path: Path
-) -> None:
+def test_what_is_not_measured_yet_is_no_target_that_is_met(tmp_path: Path) -> None:
     yet = {"target": "AMI", "wanted": ">= 0", "measured": None, "met": "not measured"}
     rows = [target("x", 9.0, "pass"), target("z", 1.0, "FAIL"), yet]
     write(tmp_path, "kernels", rows=[{"threads": 1}], memory=[], targets=rows)
@@ -122,7 +94,7 @@ def test_what_is_not_measured_yet_is_no_target_that_is_met(
     assert "*Targets that are not measured yet: AMI.*" in text
 
 
-def test_what_needs_no_topics_stands_first(page: ModuleType, tmp_path: Path) -> None:
+def test_what_needs_no_topics_stands_first(tmp_path: Path) -> None:
     keys = ("corpus", "model", "perplexity", "stability", "cpu s", "AMI", "NMI")
     rows = [("ap", "isotherm AspectModel", 200.0, 0.5, 1.0, 0.5, 0.4)]
     rows += [("ap", "P", 300.0, 0.25, 4.0, None, 0.3)]
@@ -141,22 +113,22 @@ def test_what_needs_no_topics_stands_first(page: ModuleType, tmp_path: Path) -> 
     assert "| ap | P | – | 0.3 |" in text
 
 
-def test_a_miss_elsewhere_is_counted(page: ModuleType, tmp_path: Path) -> None:
+def test_a_miss_elsewhere_is_counted(tmp_path: Path) -> None:
     write(tmp_path, "ingestion", rows=[], targets=[target("x", 1.0, "FAIL")] * 2)
     text = page.render(tmp_path)
     assert "Other targets that are missed, told in their sections: ingestion (2)." in text
     assert "*Targets: 0 met, 2 missed:*" in text
 
 
-def test_under_a_table_stand_date_commit_machine_and_load(page: ModuleType, tmp_path: Path) -> None:
+def test_under_a_table_stand_date_commit_machine_and_load(tmp_path: Path) -> None:
     kernels(tmp_path, 9.0, "pass")
     assert (
-        "`python benchmarks/kernels.py` — 2026-01-02, commit `abc123` with uncommitted changes, "
-        "a chip, 2 threads, load 0.2 before the run"
+        "`python benchmarks/run.py kernels` — 2026-01-02, commit `abc123` with uncommitted "
+        "changes, a chip, 2 threads, load 0.2 before the run"
     ) in page.render(tmp_path)
 
 
-def test_peers_stand_beside_ours_at_the_top(page: ModuleType, tmp_path: Path) -> None:
+def test_peers_stand_beside_ours_at_the_top(tmp_path: Path) -> None:
     assert "At a glance" not in page.render(tmp_path)
     keys = ("corpus", "model", "perplexity", "stability", "cpu s")
     rows = [("ap", "isotherm AspectModel", 200.0, 0.5, 1.0), ("ap", "P", 300.0, 0.25, 4.0)]
@@ -181,7 +153,7 @@ def test_peers_stand_beside_ours_at_the_top(page: ModuleType, tmp_path: Path) ->
     ]
 
 
-def test_curves_become_a_picture(page: ModuleType, tmp_path: Path) -> None:
+def test_curves_become_a_picture(tmp_path: Path) -> None:
     assert page.pictures(tmp_path) == {}
     keys = ("corpus", "threads", "model", "wall", "cpu", "perplexity")
     rows = [("ap", 1, "ours", 1.0, 1.0, 900.0), ("ap", 1, "ours", 2.0, 10.0, 500.0)]
@@ -195,14 +167,14 @@ def test_curves_become_a_picture(page: ModuleType, tmp_path: Path) -> None:
     assert "![Time to quality](benchmarks/time_to_quality.svg)" in page.render(tmp_path)
 
 
-def test_every_part_names_a_script(page: ModuleType) -> None:
+def test_every_part_names_a_benchmark() -> None:
     for section in page.SECTIONS:
         for part in section.parts:
-            script = BENCHMARKS / part.command.split()[1].removeprefix("benchmarks/")
-            assert script.exists() or page.load(part.name) is None, part.command
+            assert part.command.split()[2] == part.benchmark.name
+            assert part.benchmark.module.startswith("benchmarks."), part.command
 
 
-def test_every_result_kept_is_on_the_page(page: ModuleType) -> None:
+def test_every_result_kept_is_on_the_page() -> None:
     shown = {part.name for section in page.SECTIONS for part in section.parts}
     table = {"cranfield", "adjective_noun", "paper_numbers"}  # in the section of the papers
     kept = {path.stem for path in page.RESULTS.glob("*.json")}
@@ -227,16 +199,16 @@ def test_every_result_kept_is_on_the_page(page: ModuleType) -> None:
         (-33228.4, "-33,228"),
     ],
 )
-def test_cells(page: ModuleType, value: Any, said: str) -> None:
+def test_cells(value: Any, said: str) -> None:
     assert page.cell(value) == said
 
 
-def test_columns_without_a_figure_are_left_out(page: ModuleType) -> None:
+def test_columns_without_a_figure_are_left_out() -> None:
     rows = [{"a": 1, "b": None, "c": "x"}, {"a": 2.5, "b": None, "c": "y"}]
     assert page.markdown(rows) == "| a | c |\n| ---: | --- |\n| 1 | x |\n| 2.5 | y |"
 
 
-def test_papers_have_a_figure_or_a_reason(papers: ModuleType) -> None:
+def test_papers_have_a_figure_or_a_reason() -> None:
     items = [item for paper in papers.papers() for item in paper["item"]]
     assert len(papers.papers()) == 5
     assert len(items) > 40
@@ -246,7 +218,7 @@ def test_papers_have_a_figure_or_a_reason(papers: ModuleType) -> None:
             assert len(item["at"]) == len(item["paper"]), item["what"]
 
 
-def test_our_figures_of_a_paper(papers: ModuleType) -> None:
+def test_our_figures_of_a_paper() -> None:
     rows = [
         {"model": "a", "K": 2, "p": 4.0},
         {"model": "a", "K": 2, "p": 6.0},
@@ -271,25 +243,18 @@ def test_scripts_named_in_the_documentation_exist() -> None:
         (page.name, script)
         for page in pages
         if page.name != "benchmarks.md"
-        for script in re.findall(r"benchmarks/(\w+\.py)", page.read_text(encoding="utf-8"))
+        for script in re.findall(r"benchmarks/([\w/]+\.py)", page.read_text(encoding="utf-8"))
     }
     assert len(named) > 3
     assert [one for one in named if not (BENCHMARKS / one[1]).exists()] == []
 
 
-@pytest.fixture
-def quotes(modules: tuple[ModuleType, ModuleType]) -> ModuleType:
-    import quotes
-
-    return quotes
-
-
-def test_the_guides_say_what_the_results_say(quotes: ModuleType) -> None:
-    assert quotes.outdated() == [], "run: python benchmarks/quotes.py"
+def test_the_guides_say_what_the_results_say() -> None:
+    assert quotes.outdated() == [], "run: python benchmarks/run.py quotes"
 
 
 def test_a_guide_that_says_something_else_is_told(
-    quotes: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [{"model": "DTM", "times": 2.04}, {"model": "aspect", "times": 4.0}]
     write(tmp_path, "speed", sweeps=rows, ratio=0.5)
@@ -306,7 +271,7 @@ def test_a_guide_that_says_something_else_is_told(
     assert quotes.outdated(tmp_path, tmp_path) == [("guide.md", said)]
 
 
-def test_a_quote_of_rows_that_are_gone_is_an_error(quotes: ModuleType, tmp_path: Path) -> None:
+def test_a_quote_of_rows_that_are_gone_is_an_error(tmp_path: Path) -> None:
     write(tmp_path, "speed", sweeps=[{"model": "DTM", "times": 2.0}])
     item = {"result": "speed", "part": "sweeps", "where": {"model": "gone"}, "value": "times"}
     with pytest.raises(LookupError, match=r"speed\.json, sweeps: no row has .*gone"):

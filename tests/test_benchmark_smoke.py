@@ -1,47 +1,28 @@
 """The guard of the headline ratios fails when one falls, and names it."""
 
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-from types import ModuleType
-
 import pytest
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+from benchmarks.speed import smoke
 
 
-@pytest.fixture
-def smoke(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    # There is a folder of tests called kernels, too.
-    before = {name: sys.modules.pop(name, None) for name in ("kernels", "smoke")}
-    import smoke
-
-    yield smoke
-    for name, module in before.items():
-        sys.modules.pop(name, None)
-        if module is not None:
-            sys.modules[name] = module
-
-
-def test_a_ratio_below_its_floor_fails_by_name(smoke: ModuleType) -> None:
+def test_a_ratio_below_its_floor_fails_by_name() -> None:
     guards = (smoke.Guard("steady", lambda: 3.0, 2.0), smoke.Guard("fast", lambda: 1.9, 2.0))
     with pytest.raises(SystemExit, match=r"^fell below its floor: fast$") as told:
         smoke.main(guards)
     assert told.value.code not in (0, None)
 
 
-def test_ratios_at_their_floors_pass(smoke: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ratios_at_their_floors_pass(capsys: pytest.CaptureFixture[str]) -> None:
     smoke.main((smoke.Guard("fast", lambda: 2.0, 2.0),))
     assert "pass" in capsys.readouterr().out
 
 
-def test_a_ratio_that_is_no_number_fails(smoke: ModuleType) -> None:
+def test_a_ratio_that_is_no_number_fails() -> None:
     with pytest.raises(SystemExit, match="fast"):
         smoke.main((smoke.Guard("fast", lambda: float("nan"), 2.0),))
 
 
-def test_the_three_headlines_are_guarded(smoke: ModuleType) -> None:
+def test_the_three_headlines_are_guarded() -> None:
     assert [guard.measure for guard in smoke.GUARDS] == [
         smoke.kernel_against_nmf,
         smoke.quality_against_tomotopy,
@@ -50,9 +31,7 @@ def test_the_three_headlines_are_guarded(smoke: ModuleType) -> None:
     assert all(guard.floor > 1 for guard in smoke.GUARDS)
 
 
-def test_a_slower_sweep_lowers_the_ratio(
-    smoke: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slower_sweep_lowers_the_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = smoke.kernel_against_nmf(400, 600, 8)
     sweep = smoke.common.Ours.sweep
 

@@ -120,15 +120,6 @@ def test_code_that_is_named_exists(page: Path) -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
-def test_every_benchmark_is_listed() -> None:
-    folder = ROOT / "benchmarks"
-    scripts = {path.name for path in folder.glob("*.py") if not path.name.startswith("_")}
-    listed = re.findall(
-        r"^\| `(\w+\.py)` \|", (folder / "README.md").read_text("utf-8"), re.MULTILINE
-    )
-    assert sorted(listed) == sorted(scripts)
-
-
 # The site ----------------------------------------------------------------------------------------
 
 SITE = ROOT / "docs"

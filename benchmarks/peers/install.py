@@ -15,10 +15,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-import _common as common
-from _peers import ADAPTERS, ENVIRONMENTS, ROOT, python_of, report
+from benchmarks.harness import common
+from benchmarks.harness.peers import ADAPTERS, ENVIRONMENTS, ROOT, python_of, report
 
 # What has to be importable before an environment counts as made, and what its version is that of.
 MODULES = {

@@ -43,5 +43,5 @@ axis.legend(loc="lower right")
 figure
 
 # %%
-# This is one draw of documents. ``benchmarks/semi_supervised.py`` repeats it on postings of
+# This is one draw of documents. ``benchmarks/quality/semi_supervised.py`` repeats it on postings of
 # newsgroups, next to other models.

@@ -50,4 +50,4 @@ for share in (0.0, 0.5):
 
 # %%
 # Which settings are good is a question for queries with known answers: ``isotherm.retrieval`` has
-# the measures, and ``benchmarks/retrieval.py`` asks it on the Cranfield collection.
+# the measures, and ``benchmarks/quality/retrieval.py`` asks it on the Cranfield collection.

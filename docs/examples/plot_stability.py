@@ -48,4 +48,4 @@ for k in order:
 
 # %%
 # Being the same is not being good: ``evaluate_topics`` has measures for that, and
-# ``benchmarks/stability.py`` compares the likelihoods on larger collections.
+# ``benchmarks/quality/stability.py`` compares the likelihoods on larger collections.

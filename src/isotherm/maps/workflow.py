@@ -110,7 +110,7 @@ def map_corpus(
     "raw" are the proportions P(k|x), "sqrt" their square roots, so that distances are Hellinger's,
     "clr" centred logarithms of P(k|x) + 0.01, and "log-likelihood" is the mean of log P(y|k) over
     the tokens of a document, centred over topics (with a tenth of the corpus in every topic).
-    Measured by `benchmarks/corpus_map.py`, square roots keep the neighbourhoods of the topics
+    Measured by `benchmarks/maps/corpus_map.py`, square roots keep the neighbourhoods of the topics
     best, and log-likelihoods those of the words. In clusterings, where proportions are nearly 0 or
     1, only log-likelihoods tell the documents of one cluster apart.
 

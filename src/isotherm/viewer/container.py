@@ -18,7 +18,7 @@ from isotherm.viewer.format import ALIGNMENT, MAGIC
 
 ENDS = ".ends"
 TYPES = {"u1": "<u1", "u2": "<u2", "u4": "<u4", "f4": "<f4"}
-# Level of compression: measured by benchmarks/explorer.py --levels.
+# Level of compression: measured by benchmarks/scale/explorer.py --levels.
 LEVEL = 6
 # Bytes that one thread compresses at a time; what came before is no help to the next.
 PIECE = 1 << 20

@@ -1,0 +1,1 @@
+"""What benchmarks share: machine and results, corpora, peers, protocols."""

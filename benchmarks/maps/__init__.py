@@ -1,0 +1,1 @@
+"""How good and how repeatable maps are, and what they show."""

@@ -1,0 +1,1 @@
+"""The page docs/benchmarks.md, and sentences of the guides, from results. Nothing measures."""

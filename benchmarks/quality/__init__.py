@@ -1,0 +1,1 @@
+"""What models predict and find, and how surely, next to other programs."""

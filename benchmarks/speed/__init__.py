@@ -1,0 +1,1 @@
+"""What a sweep, a kernel, a count of words costs."""
