@@ -27,7 +27,8 @@ def integer(name: str, value: Any, least: int, most: float = np.inf) -> None:
     if not whole or not least <= value <= most:
         high = "" if most == np.inf else f" and at most {most}"
         raise IsothermError(
-            f"{name}={_shown(value)}; it must be an integer of at least {least}{high}"
+            f"{name}={_shown(value)}; it must be an integer of at least {least}{high}",
+            parameter=name,
         )
 
 
@@ -41,7 +42,8 @@ def number(name: str, value: Any, least: float, most: float = np.inf) -> None:
     ):
         high = "" if most == np.inf else f" and at most {most:g}"
         raise IsothermError(
-            f"{name}={_shown(value)}; it must be a number of at least {least:g}{high}"
+            f"{name}={_shown(value)}; it must be a number of at least {least:g}{high}",
+            parameter=name,
         )
 
 
@@ -51,13 +53,13 @@ def one_of(name: str, value: Any, allowed: Sequence[Any]) -> None:
     plain = not isinstance(value, np.ndarray)
     if not any(value is option or (plain and value == option) for option in allowed):
         listed = ", ".join(repr(option) for option in allowed)
-        raise IsothermError(f"{name}={_shown(value)}; it must be one of {listed}")
+        raise IsothermError(f"{name}={_shown(value)}; it must be one of {listed}", parameter=name)
 
 
 def flag(name: str, value: Any) -> None:
     """Refuse anything but True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise IsothermError(f"{name}={_shown(value)}; it must be True or False")
+        raise IsothermError(f"{name}={_shown(value)}; it must be True or False", parameter=name)
 
 
 def provides(name: str, value: Any, method: str, example: str) -> None:
@@ -66,7 +68,8 @@ def provides(name: str, value: Any, method: str, example: str) -> None:
         isinstance(value, type) or not callable(getattr(value, method, None))
     ):
         raise IsothermError(
-            f"{name}={_shown(value)}; it must be None or an object such as {example}"
+            f"{name}={_shown(value)}; it must be None or an object such as {example}",
+            parameter=name,
         )
 
 
@@ -78,5 +81,6 @@ def callbacks(given: Any) -> None:
         for one in given
     ):
         raise IsothermError(
-            f"callbacks={given!r}; it must be a list of callbacks such as [TimeLimit(60)]"
+            f"callbacks={given!r}; it must be a list of callbacks such as [TimeLimit(60)]",
+            parameter="callbacks",
         )

@@ -16,8 +16,47 @@ NO_ROOM = ("failed to map segment", "cannot allocate memory", "unable to allocat
 UNREADABLE = "shared object"
 
 
+def with_way(message: str, way: str) -> str:
+    """The message with one more thing to do, before its full stop."""
+    stop = "." if message.endswith(".") else ""
+    return f"{message.removesuffix('.')}{way}{stop}" if way else message
+
+
 class IsothermError(ValueError):
-    """Input or settings that cannot be used; the message says what to do."""
+    """Input or settings that cannot be used; the message says what to do.
+
+    Parameters
+    ----------
+    message : str
+    parameter : str, optional
+        The parameter that this is about, by the name that it has in Python.
+    also : tuple of str
+        Other parameters that the message names.
+    in_python : str
+        The end of the message, if it helps nobody but callers from Python. Those who have other
+        names for parameters, such as the command line, put their own advice there.
+
+    Attributes
+    ----------
+    message : str
+        Without `in_python`.
+    parameter, also, in_python
+        As given.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        parameter: str | None = None,
+        also: tuple[str, ...] = (),
+        in_python: str = "",
+    ) -> None:
+        super().__init__(with_way(message, in_python))
+        self.message = message
+        self.parameter = parameter
+        self.also = also
+        self.in_python = in_python
 
 
 class IsothermWarning(UserWarning):

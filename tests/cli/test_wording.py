@@ -1,5 +1,6 @@
 """Messages name options, not what their values are called in Python."""
 
+import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,8 @@ import pytest
 
 from isotherm import AspectModel
 from isotherm.cli import VERBS, parser, wording
-from isotherm.cli.wording import in_options
+from isotherm.cli.wording import in_options, of_error
+from isotherm.errors import IsothermError
 
 
 @pytest.mark.parametrize(
@@ -24,11 +26,38 @@ from isotherm.cli.wording import in_options
         ("the names of columns, a format", "the names of columns, a format"),
         ("/data/min_df/names=x.csv and a/n_jobs", "/data/min_df/names=x.csv and a/n_jobs"),
         ("min_df.csv has none", "min_df.csv has none"),
+        ("give header=True, header=False or\nformat=.", "give --header, --no-header or\n--format."),
         ("row_names=3 of 'n_jobs'", "row_names=3 of 'n_jobs'"),
     ],
 )
 def test_names_become_options(said: str, told: str) -> None:
     assert in_options(said) == told
+
+
+def test_errors_say_what_they_are_about() -> None:
+    said = "names=3 has no tokens=5, unlike min_df; give format=."
+    assert of_error(IsothermError(said)) == (
+        "--names 3 has no --tokens 5, unlike --min-df; give --format."
+    )
+    assert of_error(IsothermError(said, parameter="names", also=("min_df",))) == (
+        "--names 3 has no tokens=5, unlike --min-df; give format=."
+    )
+    assert of_error(IsothermError(said, parameter="path")) == said
+
+
+def test_advice_for_python_is_not_given() -> None:
+    error = IsothermError("a.txt:3: is torn.", parameter="errors", in_python=", or errors='report'")
+    assert str(error) == "a.txt:3: is torn, or errors='report'."
+    assert of_error(error) == "a.txt:3: is torn, or leave --strict out."
+    error = IsothermError("a.txt is torn", parameter="tokens", in_python=", or tokenizer=")
+    assert of_error(error) == "a.txt is torn"
+
+
+def test_errors_come_back_from_other_processes() -> None:
+    error = IsothermError("torn.", parameter="errors", also=("keep",), in_python=", or not")
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error) == "torn, or not."
+    assert vars(again) == vars(error)
 
 
 def test_options_exist() -> None:

@@ -285,6 +285,11 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"tokenizer": "split"}, "tokenizer="),
     ({"tokenizer": str.split, "token_pattern": "a"}, "both given"),
     ({"tokenizer": str.split, "min_length": 3}, "min_length=3"),
+    ({"tokenizer": str.split, "tokens": "words"}, "with tokenizer; one splits"),
+    ({"token_pattern": "a", "tokens": "words"}, "with token_pattern; one splits"),
+    ({"tokens": "letters"}, "tokens='letters'"),
+    ({"header": "yes"}, "header='yes'"),
+    ({"names": 3}, "counted already"),
     ({"n_jobs": 0}, "n_jobs=0"),
     ({"keep": "all"}, "keep='all'"),
     ({"errors": "ignore"}, "errors='ignore'"),
@@ -302,8 +307,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("setting", "message"), BAD, ids=lambda v: str(v)[:40])
 def test_bad_settings_are_explained(setting: dict[str, Any], message: str) -> None:
-    with pytest.raises(IsothermError, match=message):
+    with pytest.raises(IsothermError, match=message) as caught:
         count_words(PLAIN, **setting)
+    # Those who have other names for parameters know which one it is.
+    assert caught.value.parameter in setting
 
 
 MEMORY = """

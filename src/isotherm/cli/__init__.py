@@ -120,9 +120,10 @@ def _reason(error: BaseException) -> str:
         error = MemoryError(str(error))
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}{TODO.get(error.errno or 0, '')}"
-    from isotherm.cli.wording import in_options
+    from isotherm.cli import wording
 
-    said = in_options(" ".join(str(error).split())) or type(error).__name__
+    said = wording.of_error(error) if isinstance(error, IsothermError) else str(error)
+    said = " ".join(said.split()) or type(error).__name__
     if isinstance(error, MemoryError) and not said.startswith("there is not enough"):
         less = "fewer topics or segments, words, or pixels need less"
         return f"there is not enough memory ({said}); {memory_limit() or less}"

@@ -14,7 +14,7 @@ from isotherm.errors import IsothermError
 if TYPE_CHECKING:
     from isotherm.retrieval.index import SearchIndex
     from isotherm.retrieval.results import Results
-    from isotherm.text.options import Words
+    from isotherm.text.options import CountOptions
 
 
 class Asked(NamedTuple):
@@ -32,14 +32,14 @@ def asked(text: str, settings: Mapping[str, Any], columns: Sequence[Any]) -> Ask
 def reader(settings: Mapping[str, Any], columns: Sequence[Any]) -> Callable[[str], Asked]:
     """Function from texts to what they ask for, by the settings of counting and the columns."""
     known = {str(column) for column in columns}
-    rules = _rules(settings)
-    split = rules.split or re.compile(rf"\b\w{{{rules.min_length},}}\b").findall
-    low, high = rules.ngrams
+    options = _options(settings)
+    split = options.split or re.compile(rf"\b\w{{{options.min_length},}}\b").findall
+    low, high = options.ngrams
 
     def read(text: str) -> Asked:
-        given = text.lower() if rules.lowercase else text
-        words = [word for word in split(given) if word not in rules.stop_words]
-        stems = words if rules.stem is None else rules.stem(words)
+        given = text.lower() if options.lowercase else text
+        words = [word for word in split(given) if word not in options.stopped]
+        stems = words if options.stem is None else options.stem(words)
         runs = [
             " ".join(stems[first : first + length])
             for length in range(max(low, 2), high + 1)
@@ -53,28 +53,20 @@ def reader(settings: Mapping[str, Any], columns: Sequence[Any]) -> Callable[[str
     return read
 
 
-def _rules(settings: Mapping[str, Any]) -> Words:
+def _options(settings: Mapping[str, Any]) -> CountOptions:
     """The settings of a run as those who count read them."""
-    from isotherm.text.options import words_of
+    from isotherm.text.options import CountOptions
 
     stop = settings["stop_words"]
-    return words_of(
-        {
-            "lowercase": settings["lowercase"],
-            "tokens": settings.get("tokens"),
-            "token_pattern": settings["token_pattern"],
-            "tokenizer": None,
-            "min_length": settings["min_length"],
-            "stop_words": None if stop == "none" else stop,
-            "min_df": 1,
-            "max_df": 1.0,
-            "max_features": None,
-            "ngrams": settings["ngrams"],
-            "stemmer": settings["stem"],
-            "vocabulary": None,
-            "n_jobs": 1,
-            "progress": None,
-        }
+    return CountOptions(
+        lowercase=settings["lowercase"],
+        tokens=settings.get("tokens"),
+        token_pattern=settings["token_pattern"],
+        min_length=settings["min_length"],
+        stop_words=None if stop == "none" else stop,
+        ngrams=tuple(settings["ngrams"]),
+        stemmer=settings["stem"],
+        n_jobs=1,
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterable
+
+from isotherm.errors import IsothermError, with_way
 
 # Options by the names that their values have in Python.
 OPTIONS = {
@@ -18,6 +20,7 @@ OPTIONS = {
     "text_column": "--text-column",
     "id_column": "--id-column",
     "encoding": "--encoding",
+    "header": "--header",
     "format": "--format",
     "stop_words": "--stop-words",
     "min_df": "--min-df",
@@ -34,35 +37,49 @@ OPTIONS = {
     "interpolation": "--interpolation",
     "weights": "--weights",
 }
-# What is said in another way altogether.
-PHRASES = {
-    ", tokenizer= for a rule of your own, or tokens=": ", or tokens=",
-    "give header=True if it does, header=False if": "give --header if it does, --no-header if",
-    "or give header=False if": "or give --no-header if",
-    "or pass errors='report' to leave it out": "or leave --strict out",
-    "; isotherm.load reads whatever a file holds": "; isotherm info says what a file holds",
-    "give a file that isotherm.save wrote": "give a file that isotherm wrote",
-    "(isotherm.load reads it, unless it is cut off)": "(a file that is cut off, if it was counts)",
-    "with token_pattern or tokenizer": "with --token-pattern",
-    "Give text, or format=": "Give text, or --format",
-    "; pip install isotherm[text], or pass stemmer=None": "; pip install 'isotherm[text]'",
+# What to do here instead of what helps in Python alone, by the parameter that an error is about.
+WAYS = {
+    "errors": ", or leave --strict out",
+    "path": "; isotherm info says what a file holds",
+    "source": "; if it was counts, it is cut off",
 }
-# A name with a value, or one that can be nothing but a name; never a part of a path.
-_NAME = re.compile(
-    rf"(?<![\w./\\'\"=-])(?:(?P<given>{'|'.join(OPTIONS)})=|"
-    rf"(?P<bare>{'|'.join(name for name in OPTIONS if '_' in name)})\b(?![./\\(=]))"
-    r"(?P<value>(?=[^\s.,;:)]))?"
-)
+# What may stand after the name of a parameter, in place of a value.
+STOPS = ".,;:)"
 
 
-def in_options(message: str) -> str:
-    """The message with options for the names that they have in Python."""
-    for phrase, other in PHRASES.items():
-        message = message.replace(phrase, other)
-    return _NAME.sub(_option, message)
+def of_error(error: IsothermError) -> str:
+    """The message of an error, with options for the parameters that it says it is about."""
+    if error.parameter is None:
+        return in_options(str(error))
+    way = WAYS.get(error.parameter, "") if error.in_python else ""
+    return in_options(with_way(error.message, way), (error.parameter, *error.also))
 
 
-def _option(match: re.Match[str]) -> str:
-    if match["given"] is None:
-        return OPTIONS[match["bare"]]
-    return OPTIONS[match["given"]] + (" " if match["value"] is not None else "")
+def in_options(text: str, parameters: Iterable[str] = OPTIONS) -> str:
+    """The text with options for names of parameters, those of all options unless some are given.
+
+    A name is a word of its own: "min_df=2" or "(min_df, max_df)", never a part of a path.
+    """
+    options = {name: OPTIONS[name] for name in parameters if name in OPTIONS}
+    lines = (line.split(" ") for line in text.split("\n"))
+    return "\n".join(" ".join(_word(word, options) for word in line) for line in lines)
+
+
+def _word(word: str, options: dict[str, str]) -> str:
+    body = word.lstrip("(")
+    opening = word[: len(word) - len(body)]
+    name, equals, value = body.partition("=")
+    if equals and name in options:
+        return opening + _with_value(options[name], value)
+    bare = body.rstrip(STOPS)
+    if "_" in bare and bare in options:  # others may be plain words
+        return f"{opening}{options[bare]}{body[len(bare) :]}"
+    return word
+
+
+def _with_value(option: str, value: str) -> str:
+    truth = value.rstrip(STOPS)
+    end = value[len(truth) :]
+    if truth in ("True", "False"):  # of a switch
+        return f"{option if truth == 'True' else f'--no-{option[2:]}'}{end}"
+    return f"{option} {value}" if truth else f"{option}{end}"

@@ -138,8 +138,9 @@ def read_about(path: str | os.PathLike[str], *kinds: str) -> tuple[Archive, Writ
         written = opened.written
     if kinds and archive.kind not in kinds:
         raise IsothermError(
-            f"{given} holds {archive.kind!r}, and {' or '.join(map(repr, kinds))} was asked for; "
-            "isotherm.load reads whatever a file holds"
+            f"{given} holds {archive.kind!r}, and {' or '.join(map(repr, kinds))} was asked for",
+            parameter="path",
+            in_python="; isotherm.load reads whatever a file holds",
         )
     return archive, written
 

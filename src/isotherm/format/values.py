@@ -37,7 +37,8 @@ def expect(value: Any, kind: type[Any], path: str | os.PathLike[str]) -> Any:
     """The value, if it is of the type that was asked for."""
     if not isinstance(value, kind):
         raise IsothermError(
-            f"{path} holds {type(value).__name__}, and {kind.__name__} was asked for; "
-            "isotherm.load reads whatever a file holds"
+            f"{path} holds {type(value).__name__}, and {kind.__name__} was asked for",
+            parameter="path",
+            in_python="; isotherm.load reads whatever a file holds",
         )
     return value

@@ -87,7 +87,8 @@ def _dense(table: Any, path: Path) -> Any:
 def _unreadable(path: Path, wanted: str, error: Exception) -> IsothermError:
     reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
     return IsothermError(
-        f"{path} cannot be read as {wanted} ({reason}); write it again, or give format=."
+        f"{path} cannot be read as {wanted} ({reason}); write it again, or give format=.",
+        parameter="format",
     )
 
 
@@ -96,17 +97,22 @@ def read_names(given: Any, encoding: str) -> list[str]:
     if isinstance(given, str | Path):
         path = Path(given)
         if not path.is_file():
-            raise IsothermError(f"names={str(given)!r} is not a file; give one word to a line.")
+            raise IsothermError(
+                f"names={str(given)!r} is not a file; give one word to a line.", parameter="names"
+            )
         found = _name_lines(path, encoding)
     else:
         try:
             found = [str(name) for name in given]
         except TypeError as error:
             raise IsothermError(
-                f"names is {type(given).__name__}; give a file with one word to a line, or words."
+                f"names is {type(given).__name__}; give a file with one word to a line, or words.",
+                parameter="names",
             ) from error
     if len(set(found)) != len(found):
-        raise IsothermError(f"names={str(given)[:100]!r} holds a name twice; names must differ.")
+        raise IsothermError(
+            f"names={str(given)[:100]!r} holds a name twice; names must differ.", parameter="names"
+        )
     return found
 
 

@@ -62,7 +62,8 @@ def _records(batches: Iterator[Any], path: Path) -> Iterator[Record]:
             raise
         raise IsothermError(
             f"{path} cannot be read after row {number} ({type(error).__name__}: {error!s:.200}); "
-            "it is damaged or of another format. Write it again, or give format=."
+            "it is damaged or of another format. Write it again, or give format=.",
+            parameter="format",
         ) from error
 
 

@@ -44,7 +44,8 @@ def uci_bag(path: Path, names: list[str] | None, encoding: str, problems: Proble
     if len(head) < 3 or not all(text.isdecimal() and text.isascii() for text in head):
         raise IsothermError(
             f"{path} is no UCI bag of words: its first three lines are {head!r:.100}, and must be "
-            "the numbers of documents, words and entries. Give format= if it is something else."
+            "the numbers of documents, words and entries. Give format= if it is something else.",
+            parameter="format",
         )
     shape = _bounded_int(head[0]), _bounded_int(head[1])
     entries, matrix = _triples(lines, shape, names, path, problems)
@@ -71,7 +72,8 @@ def matrix_market_bag(
             f"{path} begins with {first.text.strip()!r:.100}; a table of counts begins with "
             "'%%MatrixMarket matrix coordinate' and 'real', 'integer' or 'pattern', and 'general' "
             "or 'symmetric'. Write it in that form, e.g. with scipy.io.mmwrite, or give format= if "
-            "it is something else."
+            "it is something else.",
+            parameter="format",
         )
     body = (line for line in lines if not line.text.startswith("%") and line.text.strip())
     size = next(body, Line(0, "")).text.split()
@@ -268,12 +270,14 @@ def _check_columns(n_columns: int, names: list[str] | None, path: Path) -> None:
     if names is not None and n_columns != len(names):
         raise IsothermError(
             f"{path} has {n_columns} columns, but {len(names)} names for them were found; give the "
-            "file of names that belongs to it, one word to a line, with names=."
+            "file of names that belongs to it, one word to a line, with names=.",
+            parameter="names",
         )
     if names is None and n_columns > UNNAMED:
         raise IsothermError(
             f"{path} announces {n_columns} columns and no names for them; without names at most "
-            f"{UNNAMED} are read. Correct the number, or give names=."
+            f"{UNNAMED} are read. Correct the number, or give names=.",
+            parameter="names",
         )
 
 
@@ -297,5 +301,6 @@ def _nothing(path: Path, wanted: str, problems: Problems) -> IsothermError:
     found = problems.summary() or "it is empty"
     return IsothermError(
         f"{path} holds no {wanted} that could be read: {found}. Give format= if it is "
-        "something else."
+        "something else.",
+        parameter="format",
     )

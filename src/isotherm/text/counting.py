@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isotherm.kernels.cpu.tokens import Rows, Tally, is_word_character
-from isotherm.text.options import Words
+from isotherm.text.options import CountOptions
 from isotherm.text.scripts import Census
 
 # Characters and documents of a chunk: enough to be worth a switch of threads, few enough that
@@ -46,7 +46,7 @@ class _Piece(NamedTuple):
 
 def count_texts(
     texts: Iterable[str],
-    words: Words,
+    options: CountOptions,
     progress: Progress | None = None,
     census: Census | None = None,
 ) -> Counted:
@@ -54,29 +54,29 @@ def count_texts(
 
     The census is of texts that are counted by the usual rule.
     """
-    if words.split is not None:
-        return _count_plainly(texts, words, progress)
-    if words.n_jobs == 1:
-        tallies = [_tally(words)]
+    if options.split is not None:
+        return _count_plainly(texts, options, progress)
+    if options.n_threads == 1:
+        tallies = [_tally(options)]
         pieces = [
             _Piece(number, 0, tallies[0].feed(text, n))
-            for number, (text, n) in enumerate(_chunks(texts, words.lowercase, progress, census))
+            for number, (text, n) in enumerate(_chunks(texts, options.lowercase, progress, census))
         ]
     else:
-        tallies = [_tally(words) for _ in range(words.n_jobs)]
-        chunks = _chunks(texts, words.lowercase, progress, census)
+        tallies = [_tally(options) for _ in range(options.n_threads)]
+        chunks = _chunks(texts, options.lowercase, progress, census)
         pieces = _count_in_threads(chunks, tallies)
     return _joined(pieces, tallies)
 
 
-def _tally(words: Words) -> Tally:
+def _tally(options: CountOptions) -> Tally:
     # Others can never be met: they are too short, or hold what parts words.
     usable = sorted(
         word
-        for word in words.stop_words
-        if len(word) >= words.min_length and all(map(is_word_character, word))
+        for word in options.stopped
+        if len(word) >= options.min_length and all(map(is_word_character, word))
     )
-    return Tally(words.min_length, words.lowercase, tuple(usable), words.ngrams)
+    return Tally(options.min_length, options.lowercase, tuple(usable), options.ngrams)
 
 
 def _chunks(
@@ -190,13 +190,15 @@ def _one(parts: list[NDArray[np.int32]]) -> NDArray[np.int32]:
     return whole
 
 
-def _count_plainly(texts: Iterable[str], words: Words, progress: Progress | None) -> Counted:
+def _count_plainly(
+    texts: Iterable[str], options: CountOptions, progress: Progress | None
+) -> Counted:
     """The same with a rule of the caller for words, in this thread."""
     number_of: dict[str, int] = {}
     indptr, indices, counts = [0], [], []
     for number, text in enumerate(texts, 1):
         found: dict[int, int] = {}
-        for run in _runs(text, words):
+        for run in _runs(text, options):
             key = number_of.setdefault(run, len(number_of))
             found[key] = found.get(key, 0) + 1
         indices.append(np.fromiter(found.keys(), np.int32, len(found)))
@@ -216,11 +218,11 @@ def named(rows: Rows, names: list[str]) -> Counted:
     return Counted(rows._replace(indices=ranks[rows.indices]), words, members)
 
 
-def _runs(text: str, words: Words) -> Iterator[str]:
-    assert words.split is not None
-    split = words.split(text.lower() if words.lowercase else text)
-    tokens = [str(token) for token in split if token not in words.stop_words]
-    shortest, longest = words.ngrams
+def _runs(text: str, options: CountOptions) -> Iterator[str]:
+    assert options.split is not None
+    split = options.split(text.lower() if options.lowercase else text)
+    tokens = [str(token) for token in split if token not in options.stopped]
+    shortest, longest = options.ngrams
     for n in range(shortest, longest + 1):
         for i in range(len(tokens) - n + 1):
             yield " ".join(tokens[i : i + n])

@@ -20,9 +20,9 @@ from isotherm.kernels.cpu.tokens import Rows
 from isotherm.text import arrays, bags
 from isotherm.text.counting import Counted, count_texts, named
 from isotherm.text.kinds import BAGS
-from isotherm.text.opening import check_encoding, start_of
-from isotherm.text.options import Words, words_of
-from isotherm.text.problems import SHOWN, Problem, Problems, check_errors
+from isotherm.text.opening import start_of
+from isotherm.text.options import CountOptions
+from isotherm.text.problems import SHOWN, Problem, Problems
 from isotherm.text.reading import Reading, Taken
 from isotherm.text.scripts import Census
 from isotherm.text.selecting import Selected, select
@@ -123,11 +123,10 @@ def count_words(
     n_jobs: int | None = None,
     progress: Callable[[int], Any] | None = None,
 ) -> Ingestion:
-    r"""Counts of the words of each document of a collection.
+    """Counts of the words of each document of a collection.
 
-    Words are runs of at least `min_length` letters, digits and underscores (`\w`), in lower case:
-    those of scikit-learn's CountVectorizer. Rows are in the order of the source, columns in that
-    of the alphabet, for any number of threads.
+    Words are runs of at least `min_length` letters, digits and underscores, in lower case: those of
+    scikit-learn's CountVectorizer. Rows are in the order of the source, columns of the alphabet.
 
     Parameters
     ----------
@@ -169,36 +168,49 @@ def count_words(
     >>> found.counts.column_names.tolist()
     ['cat', 'dog', 'ran', 'sat']
     """
-    given = dict(locals())  # all settings by name, for those who check them
-    words, held = words_of(given), _Held(keep)
-    kind = _table_format(source, format)
+    options = CountOptions(
+        lowercase=lowercase, tokens=tokens, token_pattern=token_pattern, tokenizer=tokenizer,
+        min_length=min_length, stop_words=stop_words, min_df=min_df, max_df=max_df,
+        max_features=max_features, ngrams=ngrams, stemmer=stemmer, vocabulary=vocabulary,
+        names=names, format=format, text_column=text_column, id_column=id_column, header=header,
+        encoding=encoding, errors=errors, keep=keep, n_jobs=n_jobs, progress=progress,
+    )  # fmt: skip
+    return ingest(source, options)
+
+
+def ingest(source: Any, options: CountOptions) -> Ingestion:
+    """The same as `count_words`, with all settings as one value."""
+    kind = _table_format(source, options.format)
     if kind is None:
-        return _count_documents(given, words, held)
-    return _count_table(given, kind, words, held)
+        return _count_documents(source, options)
+    return _count_table(source, kind, options)
 
 
-def _count_documents(given: dict[str, Any], words: Words, held: _Held) -> Ingestion:
-    if given["names"] is not None:
-        raise IsothermError("names= is for tables that are counted already; use vocabulary=.")
-    source = given["source"]
+def _count_documents(source: Any, options: CountOptions) -> Ingestion:
+    if options.names is not None:
+        raise IsothermError(
+            "names= is for tables that are counted already; use vocabulary=.",
+            parameter="names",
+            also=("vocabulary",),
+        )
     documents = read_documents(
         source,
-        format=given["format"],
-        text_column=given["text_column"],
-        id_column=given["id_column"],
-        header=given["header"],
-        encoding=given["encoding"],
-        errors=given["errors"],
+        format=options.format,
+        text_column=options.text_column,
+        id_column=options.id_column,
+        header=options.header,
+        encoding=options.encoding,
+        errors=options.errors,
     )
-    census = Census()
-    counted = count_texts(held.texts_of(documents), words, given["progress"], census)
+    held, census = _Held(options.keep), Census()
+    counted = count_texts(held.texts_of(documents), options, options.progress, census)
     reading = documents.reading
     if not held.ids:
         raise _no_documents(source, reading)
-    if words.is_checked and words.split is None:
+    if options.is_checked and options.split is None:
         census.check()
-    notes = census.notes() if words.is_checked else []
-    chosen = _selected(counted, words, documents.noted, notes)
+    notes = census.notes() if options.is_checked else []
+    chosen = _selected(counted, options, documents.noted, notes)
     columns = documents.text_column, documents.id_column
     found = _ingestion(chosen, held, documents.format, columns, documents.noted)
     return _reported(found, reading, source, [*_repeated(held.ids), *notes])
@@ -231,8 +243,6 @@ class _Held:
     """What is kept of the documents that go by: their names, and more on demand."""
 
     def __init__(self, keep: str | None) -> None:
-        if keep not in (None, "fields", "texts"):
-            raise IsothermError(f"keep={keep!r}; use 'fields', 'texts' (both of them), or None.")
         self.ids: list[str] = []
         self.fields: list[Mapping[str, Any]] | None = None if keep is None else []
         self.texts: list[str] | None = [] if keep == "texts" else None
@@ -258,10 +268,9 @@ def _table_format(source: Any, format: str | None) -> str | None:
     return kind if kind in BAGS else None
 
 
-def _count_table(given: dict[str, Any], kind: str, words: Words, held: _Held) -> Ingestion:
-    source, encoding = given["source"], check_encoding(given["encoding"])
-    problems = Problems(check_errors(given["errors"]))
-    names = None if given["names"] is None else arrays.read_names(given["names"], encoding)
+def _count_table(source: Any, kind: str, options: CountOptions) -> Ingestion:
+    held, encoding, problems = _Held(options.keep), options.encoding, Problems(options.errors)
+    names = None if options.names is None else arrays.read_names(options.names, encoding)
     if kind == "matrix":
         bag = _memory_bag(source)
     else:
@@ -270,16 +279,17 @@ def _count_table(given: dict[str, Any], kind: str, words: Words, held: _Held) ->
     labels = names or bag.names or [str(j) for j in range(matrix.shape[1])]
     if len(labels) != matrix.shape[1]:
         raise IsothermError(
-            f"there are {len(labels)} names for {matrix.shape[1]} columns; give one for each."
+            f"there are {len(labels)} names for {matrix.shape[1]} columns; give one for each.",
+            parameter="names",
         )
     held.ids = bag.row_names or [str(i) for i in range(matrix.shape[0])]
     if held.fields is not None:
         held.fields = [{}] * len(held.ids) if bag.fields is None else list(bag.fields)
     held.texts = None
     rows = Rows(matrix.indptr, matrix.indices, matrix.data)
-    if words.stop_words:
-        rows, labels = _without(rows, labels, words.stop_words)
-    chosen = _selected(named(rows, labels), words, problems)
+    if options.stopped:
+        rows, labels = _without(rows, labels, options.stopped)
+    chosen = _selected(named(rows, labels), options, problems)
     return _ingestion(chosen, held, kind, (None, None), problems)
 
 
@@ -332,17 +342,17 @@ def _without(rows: Rows, names: list[str], stop: frozenset[str]) -> tuple[Rows, 
 
 
 def _selected(
-    counted: Counted, words: Words, problems: Problems, notes: Sequence[str] = ()
+    counted: Counted, options: CountOptions, problems: Problems, notes: Sequence[str] = ()
 ) -> Selected:
     """The columns that stay; where none does, what could not be read may be the reason."""
     try:
-        return select(counted, words)
+        return select(counted, options)
     except IsothermError as error:
         more = f" What could not be read: {problems.summary()}." if problems.total else ""
         more += "".join(f" {note[:1].upper()}{note[1:]}." for note in notes)
         if not more:
             raise
-        raise IsothermError(f"{error}{more}") from error
+        raise IsothermError(f"{error}{more}", parameter=error.parameter, also=error.also) from error
 
 
 def _ingestion(
@@ -386,5 +396,6 @@ def _no_documents(source: Any, reading: Reading) -> IsothermError:
         reason += f". Passed over: {'; '.join(map(str, others[:SHOWN]))}{more}"
     return IsothermError(
         f"{what[:200]} gave no documents; {reason}. Give text, or format= if it was taken for "
-        "something else."
+        "something else.",
+        parameter="format",
     )

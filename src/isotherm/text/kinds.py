@@ -133,27 +133,33 @@ def file_format(path: Path) -> str:
     what = own_file(path, head)
     if what is not None:
         if head.startswith(b"PK"):
-            what = (
-                "a zip archive: what isotherm saved (isotherm.load reads it, unless it is cut off)"
+            raise IsothermError(
+                f"{path} is a zip archive: what isotherm saved, not documents.",
+                parameter="source",
+                in_python="; isotherm.load reads it, unless it is cut off",
             )
-        raise IsothermError(f"{path} is {what}, not documents.")
+        raise IsothermError(f"{path} is {what}, not documents.", parameter="source")
     if kind not in (None, "lines", "json"):
         return str(kind)
     if head.startswith(b"PK\x03\x04"):
         raise IsothermError(
-            f"{path} is a zip archive: what isotherm saved (isotherm.load reads it, unless it is "
-            "cut off), or packed documents, which must be unpacked first."
+            f"{path} is a zip archive: packed documents, which must be unpacked first, or what "
+            "isotherm saved.",
+            parameter="source",
+            in_python="; isotherm.load reads that, unless it is cut off",
         )
     binary = foreign(head)
     if binary is not None:
         raise IsothermError(
-            f"{path} is {binary}; save its text, or give format= if it is text after all."
+            f"{path} is {binary}; save its text, or give format= if it is text after all.",
+            parameter="format",
         )
     choice = kind if kind == "json" else sniffed(head) or kind
     if choice is None:
         raise IsothermError(
             f"the format of {path} is not known by its name or its first bytes; give format= one "
-            f"of {', '.join((*DOCUMENTS[1:], *BAGS))}."
+            f"of {', '.join((*DOCUMENTS[1:], *BAGS))}.",
+            parameter="format",
         )
     return choice
 

@@ -55,7 +55,8 @@ def check_encoding(encoding: str) -> str:
     except (LookupError, TypeError, ValueError) as error:
         raise IsothermError(
             f"encoding={encoding!r} is unknown; use the name of a text encoding, such as 'utf-8', "
-            "'latin-1' or 'utf-16'."
+            "'latin-1' or 'utf-16'.",
+            parameter="encoding",
         ) from error
     return encoding
 
@@ -176,7 +177,8 @@ def _mended(path: Path, lines: list[bytes]) -> tuple[str, str]:
         raise IsothermError(
             f"{path} is not UTF-8, and {high / (high + low):.0%} of its letters lie outside of "
             "ASCII, which is no Western encoding; give encoding=, such as 'cp1251', 'gb18030' or "
-            "'shift_jis'."
+            "'shift_jis'.",
+            parameter="encoding",
         )
     return "".join(parts), "not utf-8; read as cp1252" if foreign else reason
 
@@ -194,7 +196,8 @@ def _check_text(path: Path, head: bytes, encoding: str) -> None:
     if _is_plain(encoding) and head.count(0) > len(head) // 8:
         raise IsothermError(
             f"{path} holds zero bytes: it is no text, or UTF-16 without a mark, which needs "
-            "encoding='utf-16-le'."
+            "encoding='utf-16-le'.",
+            parameter="encoding",
         )
 
 

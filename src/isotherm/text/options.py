@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
@@ -15,8 +16,8 @@ import numpy as np
 from isotherm.datasets._stopwords import ENGLISH
 from isotherm.errors import IsothermError
 from isotherm.kernels.cpu.backend import available_threads
-from isotherm.text.opening import read_lines
-from isotherm.text.problems import Problems
+from isotherm.text.opening import check_encoding, read_lines
+from isotherm.text.problems import Problems, check_errors
 from isotherm.text.scripts import multilingual
 from isotherm.text.stem import stems
 
@@ -47,56 +48,166 @@ TELLING = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Words:
-    """Settings of counting, all valid; see `isotherm.count_words`."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CountOptions:
+    """Settings of `count_words`, which says what they mean; all are valid once the value is made.
+
+    Fields have what was given. What follows from them has a name of its own: `split`, `stopped`,
+    `stem`, `columns`, `n_threads`.
+    """
 
     lowercase: bool = True
+    tokens: str | None = None
+    token_pattern: str | None = None
+    tokenizer: Callable[[str], Iterable[str]] | None = None
     min_length: int = 2
-    split: Callable[[str], Iterable[str]] | None = None
-    is_checked: bool = False
-    stop_words: frozenset[str] = frozenset()
+    stop_words: str | PathLike[str] | Iterable[str] | None = None
     min_df: int | float = 1
     max_df: int | float = 1.0
     max_features: int | None = None
     ngrams: tuple[int, int] = (1, 1)
-    stem: Callable[[list[str]], list[str]] | None = None
-    vocabulary: tuple[str, ...] | None = None
-    n_jobs: int = 1
+    stemmer: str | None = None
+    vocabulary: str | PathLike[str] | Iterable[str] | None = None
+    names: str | PathLike[str] | Iterable[str] | None = None
+    format: str | None = None
+    text_column: str | Sequence[str] | None = None
+    id_column: str | None = None
+    header: bool | None = None
+    encoding: str = "utf-8"
+    errors: str = "report"
+    keep: str | None = None
+    n_jobs: int | None = None
+    progress: Callable[[int], Any] | None = None
 
+    def __post_init__(self) -> None:
+        """Check all that can be checked without the source."""
+        self._check_choices()
+        self._check_limits()
+        # Numbers of numpy become those of Python, which kernels and messages take.
+        self._set("lowercase", bool(self.lowercase))
+        self._set("min_length", _whole(self.min_length, "min_length", 1))
+        self._check_rule()
+        self._set("min_df", _share(self.min_df, "min_df"))
+        self._set("max_df", _share(self.max_df, "max_df"))
+        if self.max_features is not None:
+            self._set("max_features", _whole(self.max_features, "max_features", 1))
+        self._set("ngrams", _ngrams(self.ngrams))
+        check_errors(self.errors)
+        check_encoding(self.encoding)
+        # Read now: a list that is missing is told before any work, and an iterator is read once.
+        _ = self.split, self.stopped, self.stem, self.n_threads
 
-def words_of(given: Mapping[str, Any]) -> Words:
-    """The settings of `count_words` by name, or an error that says which one cannot be used."""
-    lower, least = bool(given["lowercase"]), given["min_length"]
-    tokens = given["tokens"]
-    if tokens not in (None, "words", "multilingual"):
-        raise IsothermError(
-            f"tokens={tokens!r:.100}; use 'words', 'multilingual' for scripts without spaces, "
-            "marks and emoji, or None."
-        )
-    limits = given["min_df"], given["max_df"], given["max_features"]
-    fixed = None if given["vocabulary"] is None else _vocabulary(given["vocabulary"])
-    if fixed is not None and limits != (1, 1.0, None):
-        raise IsothermError(
-            "vocabulary= fixes the columns, so min_df, max_df and max_features have nothing to "
-            "choose from; leave them out, or the vocabulary."
-        )
-    if not (given["progress"] is None or callable(given["progress"])):
-        raise IsothermError(f"progress={given['progress']!r:.100}; give a function of an int.")
-    return Words(
-        lowercase=lower,
-        min_length=_whole(least, "min_length", 1),
-        split=_splitter(given["token_pattern"], given["tokenizer"], least, tokens),
-        is_checked=tokens is None and fixed is None,
-        stop_words=_stop_words(given["stop_words"], lower),
-        min_df=_share(limits[0], "min_df"),
-        max_df=_share(limits[1], "max_df"),
-        max_features=None if limits[2] is None else _whole(limits[2], "max_features", 1),
-        ngrams=_ngrams(given["ngrams"]),
-        stem=None if given["stemmer"] is None else stems(given["stemmer"]),
-        vocabulary=fixed,
-        n_jobs=_jobs(given["n_jobs"]),
-    )
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def _check_choices(self) -> None:
+        if self.tokens not in (None, "words", "multilingual"):
+            raise IsothermError(
+                f"tokens={self.tokens!r:.100}; use 'words', 'multilingual' for scripts without "
+                "spaces, marks and emoji, or None.",
+                parameter="tokens",
+            )
+        if self.keep not in (None, "fields", "texts"):
+            raise IsothermError(
+                f"keep={self.keep!r}; use 'fields', 'texts' (both of them), or None.",
+                parameter="keep",
+            )
+        if not (self.progress is None or callable(self.progress)):
+            raise IsothermError(
+                f"progress={self.progress!r:.100}; give a function of an int.",
+                parameter="progress",
+            )
+
+    def _check_limits(self) -> None:
+        limits = self.min_df, self.max_df, self.max_features
+        if self.columns is not None and limits != (1, 1.0, None):
+            raise IsothermError(
+                "vocabulary= fixes the columns, so min_df, max_df and max_features have nothing to "
+                "choose from; leave them out, or the vocabulary.",
+                parameter="vocabulary",
+                also=("min_df", "max_df", "max_features"),
+            )
+
+    def _check_rule(self) -> None:
+        """Refuse two rules of what a word is, and settings that one of them does not have."""
+        pattern, tokenizer = self.token_pattern, self.tokenizer
+        if pattern is not None and tokenizer is not None:
+            raise IsothermError(
+                "token_pattern and tokenizer were both given; one splits the text.",
+                parameter="token_pattern",
+                also=("tokenizer",),
+            )
+        if pattern is None and tokenizer is None:
+            return
+        other = "tokenizer" if pattern is None else "token_pattern"
+        if self.tokens is not None:
+            raise IsothermError(
+                f"tokens={self.tokens!r} was given with {other}; one splits the text.",
+                parameter="tokens",
+                also=(other,),
+            )
+        if self.min_length != 2:
+            raise IsothermError(
+                f"min_length={self.min_length!r} is for the words of the default rule; with "
+                f"{other}, let that leave short words out.",
+                parameter="min_length",
+                also=(other,),
+            )
+        if tokenizer is not None and not callable(tokenizer):
+            raise IsothermError(
+                f"tokenizer={tokenizer!r:.100}; give a function from a str to a list of str.",
+                parameter="tokenizer",
+            )
+
+    @cached_property
+    def split(self) -> Callable[[str], Iterable[str]] | None:
+        """Function from a text to its words; None for the usual rule, which kernels know."""
+        if self.tokens == "multilingual":
+            return multilingual(self.min_length)
+        if self.token_pattern is not None:
+            return _finder(self.token_pattern)
+        return self.tokenizer
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether texts that the usual rule misreads are refused."""
+        return self.tokens is None and self.columns is None
+
+    @cached_property
+    def stopped(self) -> frozenset[str]:
+        """The words that do not count."""
+        if self.stop_words is None:
+            return frozenset()
+        if isinstance(self.stop_words, str) and self.stop_words == "english":
+            return (ENGLISH - TELLING) | SHORT
+        words = _word_list(self.stop_words, "stop_words", "'english', ")
+        return frozenset(word.lower() if self.lowercase else word for word in words)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...] | None:
+        """The words that are the columns, where a vocabulary fixes them."""
+        if self.vocabulary is None:
+            return None
+        words = tuple(_word_list(self.vocabulary, "vocabulary", ""))
+        if not words or len(set(words)) != len(words):
+            what = "is empty" if not words else "holds a word twice"
+            raise IsothermError(
+                f"vocabulary {what}; give the words of the columns, each once.",
+                parameter="vocabulary",
+            )
+        return words
+
+    @cached_property
+    def stem(self) -> Callable[[list[str]], list[str]] | None:
+        """Function from words to their stems."""
+        return None if self.stemmer is None else stems(self.stemmer)
+
+    @cached_property
+    def n_threads(self) -> int:
+        """Threads to count in."""
+        if self.n_jobs is None or self.n_jobs == -1:
+            return available_threads()
+        return _whole(self.n_jobs, "n_jobs", 1)
 
 
 def _is_whole(value: Any) -> bool:
@@ -105,7 +216,9 @@ def _is_whole(value: Any) -> bool:
 
 def _whole(value: Any, name: str, least: int) -> int:
     if not _is_whole(value) or int(value) < least:
-        raise IsothermError(f"{name}={value!r}; use a whole number of at least {least}.")
+        raise IsothermError(
+            f"{name}={value!r}; use a whole number of at least {least}.", parameter=name
+        )
     return int(value)
 
 
@@ -116,7 +229,8 @@ def _share(value: Any, name: str) -> int | float:
         return float(value)
     raise IsothermError(
         f"{name}={value!r}; use a whole number of documents (an int), or a share of them (a float "
-        "from 0.0 to 1.0)."
+        "from 0.0 to 1.0).",
+        parameter=name,
     )
 
 
@@ -128,39 +242,13 @@ def _ngrams(value: Any) -> tuple[int, int]:
     if not (_is_whole(low) and _is_whole(high)) or not 1 <= low <= high <= 16:
         raise IsothermError(
             f"ngrams={value!r}; use the lengths of the shortest and the longest run of words, e.g. "
-            "(1, 2) for words and pairs of words; at most 16."
+            "(1, 2) for words and pairs of words; at most 16.",
+            parameter="ngrams",
         )
     return int(low), int(high)
 
 
-def _jobs(value: Any) -> int:
-    if value is None or value == -1:
-        return available_threads()
-    return _whole(value, "n_jobs", 1)
-
-
-def _splitter(pattern: Any, tokenizer: Any, min_length: Any, tokens: Any) -> Any:
-    if tokens is not None and not (tokenizer is None and pattern is None):
-        raise IsothermError(
-            f"tokens={tokens!r} was given with token_pattern or tokenizer; one splits the text."
-        )
-    if tokens == "multilingual":
-        return multilingual(_whole(min_length, "min_length", 1))
-    if tokenizer is not None and pattern is not None:
-        raise IsothermError("token_pattern and tokenizer were both given; one splits the text.")
-    if (tokenizer is not None or pattern is not None) and min_length != 2:
-        raise IsothermError(
-            f"min_length={min_length!r} is for the words of the default rule; with token_pattern "
-            "or tokenizer, let those leave short words out."
-        )
-    if tokenizer is not None:
-        if not callable(tokenizer):
-            raise IsothermError(
-                f"tokenizer={tokenizer!r:.100}; give a function from a str to a list of str."
-            )
-        return tokenizer
-    if pattern is None:
-        return None
+def _finder(pattern: Any) -> Callable[[str], Iterable[str]]:
     try:
         compiled = re.compile(pattern)
         if compiled.groups > 1 or not isinstance(compiled.pattern, str):
@@ -168,26 +256,10 @@ def _splitter(pattern: Any, tokenizer: Any, min_length: Any, tokens: Any) -> Any
     except (re.error, TypeError, ValueError, RecursionError, OverflowError) as error:
         raise IsothermError(
             f"token_pattern={pattern!r:.100} cannot be used ({error}); give a regular expression "
-            r"with at most one group, such as r'[a-z]+'."
+            r"with at most one group, such as r'[a-z]+'.",
+            parameter="token_pattern",
         ) from error
     return compiled.findall
-
-
-def _stop_words(given: Any, lowercase: bool) -> frozenset[str]:
-    if given is None:
-        return frozenset()
-    if given == "english" and isinstance(given, str):
-        return (ENGLISH - TELLING) | SHORT
-    words = _word_list(given, "stop_words", "'english', ")
-    return frozenset(word.lower() if lowercase else word for word in words)
-
-
-def _vocabulary(given: Any) -> tuple[str, ...]:
-    words = tuple(_word_list(given, "vocabulary", ""))
-    if not words or len(set(words)) != len(words):
-        found = "is empty" if not words else "holds a word twice"
-        raise IsothermError(f"vocabulary {found}; give the words of the columns, each once.")
-    return words
 
 
 def _word_list(given: Any, name: str, also: str) -> list[str]:
@@ -197,11 +269,14 @@ def _word_list(given: Any, name: str, also: str) -> list[str]:
         if not path.is_file():
             raise IsothermError(
                 f"{name}={str(given)!r:.200} is not a file; give {also}the path of a file with "
-                "one word to a line, or words."
+                "one word to a line, or words.",
+                parameter=name,
             )
         lines = (line.text.strip() for line in read_lines(path, "utf-8", Problems()))
         return [line for line in lines if line]
     words = list(given) if isinstance(given, Iterable) else [None]
     if not all(isinstance(word, str) for word in words):
-        raise IsothermError(f"{name}={given!r:.100}; give {also}words, or the path of a file.")
+        raise IsothermError(
+            f"{name}={given!r:.100}; give {also}words, or the path of a file.", parameter=name
+        )
     return [str(word) for word in words]

@@ -52,7 +52,9 @@ class Problems:
         problem = Problem(file, line, " ".join(reason.split())[:LONGEST])
         if self.errors == "raise":
             raise IsothermError(
-                f"{problem}. Correct or remove it, or pass errors='report' to leave it out."
+                f"{problem}. Correct or remove it.",
+                parameter="errors",
+                in_python=", or pass errors='report' to leave it out",
             )
         self.total += 1
         if len(self.kept) < KEPT:
@@ -83,6 +85,7 @@ def check_errors(errors: str) -> str:
     if errors not in ("report", "raise"):
         raise IsothermError(
             f"errors={errors!r}; use 'report' to leave out and list what cannot be read, or "
-            "'raise' to stop at the first such line."
+            "'raise' to stop at the first such line.",
+            parameter="errors",
         )
     return errors

@@ -121,7 +121,8 @@ class Columns:
             if name not in found:
                 raise IsothermError(
                     f"text_column={name!r} is not in {file}; its columns are {few(found)}. "
-                    "Name one of them."
+                    "Name one of them.",
+                    parameter="text_column",
                 )
         if self.id is None:
             by_name = {name.lower(): name for name in reversed(found)}
@@ -129,7 +130,8 @@ class Columns:
         elif self.id not in found:
             raise IsothermError(
                 f"id_column={self.id!r} is not in {file}; its columns are {few(found)}. Name one "
-                "of them, or leave it out to number the documents."
+                "of them, or leave it out to number the documents.",
+                parameter="id_column",
             )
 
 
@@ -149,7 +151,8 @@ def _guess_text(head: list[Record], found: list[str], file: str) -> str:
     if best is None or not lengths[best]:
         raise IsothermError(
             f"{file} has no column of text; its columns are {few(found)}. Name the one to read "
-            "with text_column=; counts are read as .mtx, .npz or .npy."
+            "with text_column=; counts are read as .mtx, .npz or .npy.",
+            parameter="text_column",
         )
     return best
 

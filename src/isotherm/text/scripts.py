@@ -86,20 +86,22 @@ class Census:
     def check(self) -> None:
         """Refuse texts that the usual rule would misread for the greater part."""
         letters, phrase, mark = self.letters, int(self.numbers[PHRASE]), int(self.numbers[MARK])
-        todo = (
-            "give tokens='multilingual' to count {}, tokenizer= for a rule of your own, or "
-            "tokens='words' to have it so."
-        )
+        todo = "give tokens='multilingual' to count {}, or tokens='words' to have it so."
+        in_python = ", or tokenizer= for a rule of your own"
         if phrase > SHARE * letters and phrase > RUN * max(1, self.runs):
             raise IsothermError(
                 f"{phrase / letters:.0%} of the letters are of scripts without spaces between "
                 f"words ({self.examples[PHRASE]!r}): whole phrases would be taken for words; "
-                + todo.format("pairs of neighboring characters there")
+                + todo.format("pairs of neighboring characters there"),
+                parameter="tokens",
+                in_python=in_python,
             )
         if mark > MARKED * letters:
             raise IsothermError(
                 f"{mark:,} marks stand within words ({self.examples[MARK]!r}) and would cut them "
-                "into pieces; " + todo.format("words with their marks")
+                "into pieces; " + todo.format("words with their marks"),
+                parameter="tokens",
+                in_python=in_python,
             )
 
     def notes(self) -> list[str]:

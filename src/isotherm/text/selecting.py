@@ -12,7 +12,7 @@ from scipy import sparse
 from isotherm.errors import IsothermError
 from isotherm.kernels.cpu.tokens import Rows, sort_rows
 from isotherm.text.counting import Counted, distinct
-from isotherm.text.options import Words
+from isotherm.text.options import CountOptions
 
 
 class Selected(NamedTuple):
@@ -25,15 +25,15 @@ class Selected(NamedTuple):
     unknown_tokens: float
 
 
-def select(counted: Counted, words: Words) -> Selected:
+def select(counted: Counted, options: CountOptions) -> Selected:
     """The columns that the settings choose, in the order of the alphabet or of the vocabulary."""
-    if words.stem is not None:
-        counted = _stemmed(counted, words.stem)
-    if words.vocabulary is not None:
-        return _fixed(counted, words)
+    if options.stem is not None:
+        counted = _stemmed(counted, options.stem)
+    if options.columns is not None:
+        return _fixed(counted, options.columns, options.n_threads)
     rows, members = counted.rows, counted.members
-    kept = _kept(rows, len(members), words)
-    matrix = _columns(rows, kept, len(members), words.n_jobs)
+    kept = _kept(rows, len(members), options)
+    matrix = _columns(rows, kept, len(members), options.n_threads)
     names = _names(counted.words, members[kept])
     return Selected(matrix, names, len(members) - len(names), 0, 0.0)
 
@@ -67,47 +67,53 @@ def _added_up(rows: Rows, n_columns: int) -> Rows:
     return Rows(matrix.indptr, matrix.indices, matrix.data)
 
 
-def _kept(rows: Rows, n_columns: int, words: Words) -> NDArray[np.int64]:
+def _kept(rows: Rows, n_columns: int, options: CountOptions) -> NDArray[np.int64]:
     """Numbers of the columns within the limits of frequency, ascending."""
     n_documents = len(rows.indptr) - 1
     low, high = (
         limit if isinstance(limit, int) else limit * n_documents
-        for limit in (words.min_df, words.max_df)
+        for limit in (options.min_df, options.max_df)
     )
     if high < low:
         raise IsothermError(
-            f"max_df={words.max_df!r} means fewer documents than min_df={words.min_df!r}, of "
-            f"{n_documents}; no word could stay. Raise the one or lower the other."
+            f"max_df={options.max_df!r} means fewer documents than min_df={options.min_df!r}, of "
+            f"{n_documents}; no word could stay. Raise the one or lower the other.",
+            parameter="max_df",
+            also=("min_df",),
         )
     within = np.bincount(rows.indices, minlength=n_columns)
     kept = np.flatnonzero((within >= low) & (within <= high))
-    if words.max_features is not None and len(kept) > words.max_features:
+    if options.max_features is not None and len(kept) > options.max_features:
         total = np.bincount(rows.indices, weights=rows.counts, minlength=n_columns)
         # Of equally frequent words the first of the alphabet stay.
-        best = np.argsort(-total[kept], kind="stable")[: words.max_features]
+        best = np.argsort(-total[kept], kind="stable")[: options.max_features]
         kept = np.sort(kept[best])
     if not len(kept):
         found = f"; words stand in {within.min()} to {within.max()} of them" if n_columns else ""
         raise IsothermError(
             f"no word is left of {n_columns} in {n_documents} documents{found}. Give documents "
-            "with words, fewer stop words, or wider limits (min_df, max_df, min_length)."
+            "with words, fewer stop words, or wider limits (min_df, max_df, min_length).",
+            parameter="min_df",
+            also=("max_df", "min_length"),
         )
     return kept
 
 
-def _fixed(counted: Counted, words: Words) -> Selected:
-    rows, vocabulary = counted.rows, words.vocabulary or ()
+def _fixed(counted: Counted, vocabulary: tuple[str, ...], n_threads: int) -> Selected:
+    rows = counted.rows
     number = {name: i for i, name in enumerate(_names(counted.words, counted.members))}
     kept = np.array([number.get(name, -1) for name in vocabulary], np.int64)
     known = np.zeros(len(number), bool)
     known[kept[kept >= 0]] = True
-    matrix = _columns(rows, kept, len(number), words.n_jobs)
+    matrix = _columns(rows, kept, len(number), n_threads)
     lost = float(rows.counts[~known[rows.indices]].sum(dtype=np.float64))
     n_unknown = int((~known).sum())
     return Selected(matrix, list(vocabulary), n_unknown, n_unknown, lost)
 
 
-def _columns(rows: Rows, kept: NDArray[np.int64], n_columns: int, n_jobs: int) -> sparse.csr_array:
+def _columns(
+    rows: Rows, kept: NDArray[np.int64], n_columns: int, n_threads: int
+) -> sparse.csr_array:
     """The chosen columns in the chosen order (-1: an empty one), sorted within rows."""
     target = np.full(n_columns, -1, np.int32)
     there = kept >= 0
@@ -119,7 +125,7 @@ def _columns(rows: Rows, kept: NDArray[np.int64], n_columns: int, n_jobs: int) -
         chosen = Rows(before[rows.indptr], chosen.indices[stays], rows.counts[stays])
     shape = (len(rows.indptr) - 1, len(kept))
     if chosen.counts.dtype == np.int32:
-        sort_rows(chosen, n_jobs)
+        sort_rows(chosen, n_threads)
         return sparse.csr_array((_floats(chosen.counts), *chosen[1::-1]), shape=shape)
     matrix = sparse.csr_array((chosen.counts, *chosen[1::-1]), shape=shape)
     matrix.sort_indices()

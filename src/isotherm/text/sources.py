@@ -122,13 +122,16 @@ def read_documents(
     reading = Reading(Problems(check_errors(errors)))
     check_encoding(encoding)
     if header not in (None, True, False):
-        raise IsothermError(f"header={header!r:.100}; give True, False or None.")
+        raise IsothermError(
+            f"header={header!r:.100}; give True, False or None.", parameter="header"
+        )
     columns = Columns(_checked_columns(text_column), _checked_name(id_column), header=header)
     kind = format_of(source, format)
     if kind in BAGS:
         raise IsothermError(
             f"{source!s:.200} is a table that is counted already ({kind}), without texts to read; "
-            "use count_words, or give format= if it is something else."
+            "use count_words, or give format= if it is something else.",
+            parameter="format",
         )
     if kind == "folder":
         stream = folders.folder_documents(
@@ -147,14 +150,16 @@ def format_of(source: Any, given: str | None) -> str:
     if given is not None and given not in (*DOCUMENTS, *BAGS):
         raise IsothermError(
             f"format={given!r} is unknown; use one of {', '.join((*DOCUMENTS, *BAGS))}, or leave "
-            "it out."
+            "it out.",
+            parameter="format",
         )
     if isinstance(source, str | os.PathLike):
         return _file_format(_existing(source), given)
     if given is not None:
         raise IsothermError(
             f"format={given!r} is for files, but the source is {type(source).__name__}; leave it "
-            "out."
+            "out.",
+            parameter="format",
         )
     if isinstance(source, bytes | bytearray) or not (
         frames.is_frame(source) or isinstance(source, Iterable)
@@ -195,10 +200,14 @@ def _existing(source: str | os.PathLike[str]) -> Path:
 def _file_format(path: Path, given: str | None) -> str:
     if path.is_dir():
         if given in BAGS:
-            raise IsothermError(f"{path} is a folder, not a file of format {given!r}.")
+            raise IsothermError(
+                f"{path} is a folder, not a file of format {given!r}.", parameter="format"
+            )
         return "folder"
     if given == "folder":
-        raise IsothermError(f"{path} is a file; format='folder' needs a folder.")
+        raise IsothermError(
+            f"{path} is a file; format='folder' needs a folder.", parameter="format"
+        )
     return kinds.file_format(path) if given is None else given
 
 
@@ -241,11 +250,16 @@ def _checked_columns(given: Any) -> str | tuple[str, ...] | None:
         return given
     names = tuple(given) if isinstance(given, Iterable) else ()
     if not names or not all(isinstance(name, str) for name in names):
-        raise IsothermError(f"text_column={given!r}; give the name of a column, or several names.")
+        raise IsothermError(
+            f"text_column={given!r}; give the name of a column, or several names.",
+            parameter="text_column",
+        )
     return names
 
 
 def _checked_name(given: Any) -> str | None:
     if given is None or isinstance(given, str):
         return given
-    raise IsothermError(f"id_column={given!r}; give the name of one column, or None.")
+    raise IsothermError(
+        f"id_column={given!r}; give the name of one column, or None.", parameter="id_column"
+    )

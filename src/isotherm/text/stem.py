@@ -16,14 +16,17 @@ def stems(stemmer: str) -> Callable[[list[str]], list[str]]:
     """
     if stemmer not in STEMMERS:
         raise IsothermError(
-            f"stemmer={stemmer!r}; use one of {', '.join(map(repr, STEMMERS))}, or None."
+            f"stemmer={stemmer!r}; use one of {', '.join(map(repr, STEMMERS))}, or None.",
+            parameter="stemmer",
         )
     try:
         import Stemmer
     except ImportError as error:
         raise IsothermError(
             f"stemmer={stemmer!r} needs PyStemmer, which is not installed; "
-            "pip install isotherm[text], or pass stemmer=None."
+            "pip install 'isotherm[text]'.",
+            parameter="stemmer",
+            in_python=", or pass stemmer=None",
         ) from error
     find: Callable[[list[str]], list[str]] = Stemmer.Stemmer(stemmer).stemWords
     return find

@@ -73,7 +73,8 @@ def _layout(path: Path, sample: list[str], told: str | None, columns: Columns) -
     if header is None:
         raise IsothermError(
             f"{path}: it cannot be told whether the first line, {rows[0]!r:.100}, names the "
-            "columns; give header=True if it does, header=False if it is a document."
+            "columns; give header=True if it does, header=False if it is a document.",
+            parameter="header",
         )
     return _Layout(delimiter, header, Counter(map(len, rows)).most_common(1)[0][0])
 
@@ -114,7 +115,8 @@ def _header(row: list[str], path: Path) -> list[str]:
     if len(set(names)) != len(names):
         raise IsothermError(
             f"{path}: the first line, {row!r:.200}, is no header; it must name the columns, each "
-            "once. Add one, or give header=False if it is a document."
+            "once. Add one, or give header=False if it is a document.",
+            parameter="header",
         )
     return names
 

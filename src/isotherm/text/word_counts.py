@@ -150,9 +150,10 @@ ngrams, stemmer, vocabulary, text_column, id_column, n_jobs
         try:
             return count_words(texts, errors="raise", **settings).counts
         except IsothermError as error:
-            # That is no setting of ours.
-            said = str(error).replace(", or pass errors='report' to leave it out", "")
-            raise IsothermError(said) from error
+            # `errors` is not a setting here: no advice about it.
+            if error.parameter != "errors":
+                raise
+            raise IsothermError(error.message) from error
 
     def _given_out(self, counts: Counts) -> Any:
         """Counts, or the array that scikit-learn makes a frame of."""
