@@ -127,5 +127,7 @@ def test_telling_stages_are_far_from_their_neighbours() -> None:
     assert np.diff(np.log(found)).max() < 0.75
     assert telling(numbers, same, 2) == [0, 12]
     assert telling([5], [1.0], 2) == [0]
+    # From 3 to 6 is not as far as from 2 to 5: the stage between goes.
+    assert telling([2, 3, 5, 6], [1.0] * 4, 3) == [0, 1, 3]
     # Of equal numbers, those whose temperatures differ.
     assert telling([3, 3, 3, 3], [8.0, 7.9, 2.0, 1.9], 3) == [0, 2, 3]

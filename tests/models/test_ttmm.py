@@ -256,6 +256,17 @@ def test_given_is_what_was_given() -> None:
     assert pytest.approx(np.array([[0.75, 0.25, 0.0], [1 / 3, 1 / 3, 1 / 3]])) == params.topic.T
 
 
+def test_topics_that_no_token_belongs_to_keep_their_last_distribution() -> None:
+    last = np.random.default_rng(0).dirichlet(np.ones(5), 4).T
+    sums = np.zeros((5, 4))
+    model = Ttmm(3, 4)
+    np.testing.assert_array_equal(model._topics(sums, last, 0.5), last)
+    sums[:, 1] = [1, 3, 0, 0, 4]
+    expected = last.copy()
+    expected[:, 1] = sums[:, 1] / 8
+    np.testing.assert_allclose(model._topics(sums, last, 0.5), expected, rtol=1e-12)
+
+
 def test_projected_rows_are_shares_of_topics() -> None:
     state, _ = sweeps(MODEL, DATA, begin(MODEL), 2.0, 5)
     _, _, topic, table = state.params

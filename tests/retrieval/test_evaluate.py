@@ -103,6 +103,9 @@ def test_difference_covers_the_mean() -> None:
     assert found.error == pytest.approx(gap.std(ddof=1) / 20)
     assert found.low == pytest.approx(found.mean - 1.96 * found.error, abs=0.01)
     assert found.high == pytest.approx(found.mean + 1.96 * found.error, abs=0.01)
+    narrow = difference(gap, np.zeros(400), coverage=0.4)  # of a normal: 0.524 either side
+    assert narrow.low == pytest.approx(found.mean - 0.524 * found.error, abs=0.005)
+    assert narrow.high == pytest.approx(found.mean + 0.524 * found.error, abs=0.005)
     assert difference(gap, gap) == (0, 0, 0, 0)
 
 

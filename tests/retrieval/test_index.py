@@ -263,5 +263,7 @@ def test_bad_models_and_documents_are_refused() -> None:
         index.query(np.ones((2, 40)))
     with pytest.raises(IsothermError, match="n=0"):
         index.query("w0", n=0)
-    with pytest.raises(IsothermError, match="do not fit"):
-        SearchIndex(index.counts, index.tables, index.theta[:, 1:], index.settings)
+    wide, long = (np.concatenate([index.theta] * 2, axis=axis) for axis in (1, 0))
+    for theta in (index.theta[:, 1:], index.theta[1:], wide, long):
+        with pytest.raises(IsothermError, match="do not fit"):
+            SearchIndex(index.counts, index.tables, theta, index.settings)
