@@ -20,7 +20,9 @@ function render({ model, el }) {
   frame.setAttribute("sandbox", "allow-scripts allow-downloads");
   frame.title = model.get("_title");
   frame.style.cssText = "display:block;width:100%;border:0";
-  const fit = () => { frame.style.height = `${model.get("height")}px`; };
+  const fit = () => {
+    frame.style.height = `${model.get("height")}px`;
+  };
   // What the page said last is not said back to it.
   let last = "";
   const tell = () => {

@@ -186,7 +186,8 @@ export class Explorer {
   nodeSpread(w) {
     const words = this.parts.words;
     const start = words?.array("nodes.start");
-    if (start) return new Map(spreadOf(start, words.array("nodes.node"), words.array("nodes.share"), w));
+    if (start)
+      return new Map(spreadOf(start, words.array("nodes.node"), words.array("nodes.share"), w));
     const below = new Map();
     for (const [k, p] of this.spread(w)) {
       for (let node = this.nodeOf(k); node >= 0; node = this.tree.parents[node]) {

@@ -145,7 +145,7 @@ function createPostings(index) {
       } while (byte & 128);
       return value;
     };
-    for (let i = -1; at < end; ) {
+    for (let i = -1; at < end;) {
       i += number() + 1;
       visit(i, number());
     }

@@ -51,7 +51,8 @@ function dataElement(name) {
 function parsed() {
   if (document.readyState !== "loading") return Promise.resolve();
   return new Promise((resolve) =>
-    document.addEventListener("DOMContentLoaded", () => resolve(), { once: true }));
+    document.addEventListener("DOMContentLoaded", () => resolve(), { once: true }),
+  );
 }
 
 function fileSource() {
@@ -67,13 +68,15 @@ function fileSource() {
     async search(query, n = 50) {
       searching ??= Promise.all(["words", "index", "documents", "points"].map(part)).then(
         ([words, index, documents, points]) =>
-          words && index ? createLocalSearch(words, index, documents, points) : null);
+          words && index ? createLocalSearch(words, index, documents, points) : null,
+      );
       const search = await searching;
       return search ? search(query, n) : null;
     },
     async document(i) {
       const [points, documents, texts] = await Promise.all(
-        ["points", "documents", "texts"].map(part));
+        ["points", "documents", "texts"].map(part),
+      );
       return {
         index: i,
         id: null,

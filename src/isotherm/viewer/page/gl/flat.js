@@ -60,14 +60,16 @@ export class Flat {
     const { look, dimensions: L, palette } = this;
     const code = this.codes[i];
     const start = i * L;
-    if (!palette[4 * code + 3] || this.to[start] === NONE_16 || this.from[start] === NONE_16) return;
+    if (!palette[4 * code + 3] || this.to[start] === NONE_16 || this.from[start] === NONE_16)
+      return;
     const place = [0, 0, 0];
     for (let d = 0; d < L; d++) {
       const from = this.from[start + d];
       place[d] = (from + (this.to[start + d] - from) * look.mixing) / STEPS;
     }
     const m = look.matrix;
-    const along = (row) => m[row] * place[0] + m[row + 4] * place[1] + m[row + 8] * place[2] + m[row + 12];
+    const along = (row) =>
+      m[row] * place[0] + m[row + 4] * place[1] + m[row + 8] * place[2] + m[row + 12];
     const w = along(3);
     if (w <= 0) return;
     const grown = this.sizes ? grownBy(this.sizes[i]) : 1;

@@ -192,7 +192,10 @@ export class Scene {
     }
     gl.uniform1f(uniforms.largest, Math.min(look.largest, this.maxPointSize));
     gl.uniform1f(uniforms.sized, this.sized ? 1 : 0);
-    gl.uniform3fv(uniforms.background, look.background.map((c) => c / 255));
+    gl.uniform3fv(
+      uniforms.background,
+      look.background.map((c) => c / 255),
+    );
     gl.uniform1i(uniforms.palette, 0);
   }
 

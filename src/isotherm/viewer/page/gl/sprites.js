@@ -32,7 +32,13 @@ export class Sprites {
       const top = Math.round(writing.y * ratio - height / 2);
       const [w, h] = [gl.drawingBufferWidth, gl.drawingBufferHeight];
       gl.bindTexture(gl.TEXTURE_2D, texture);
-      gl.uniform4f(uniforms.box, (2 * left) / w - 1, 1 - (2 * top) / h, (2 * width) / w, (2 * height) / h);
+      gl.uniform4f(
+        uniforms.box,
+        (2 * left) / w - 1,
+        1 - (2 * top) / h,
+        (2 * width) / w,
+        (2 * height) / h,
+      );
       gl.uniform1f(uniforms.opacity, writing.opacity);
       gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
     }
@@ -42,8 +48,11 @@ export class Sprites {
   sprite(writing, ratio) {
     const key = [writing.text, writing.size, writing.ink, writing.halo, ratio].join("\n");
     let sprite = this.kept.get(key);
-    if (sprite) this.kept.delete(key); // and set again below, as the youngest
-    else sprite = this.write(writing, ratio);
+    if (sprite) {
+      this.kept.delete(key); // set again below, as the youngest
+    } else {
+      sprite = this.write(writing, ratio);
+    }
     this.kept.set(key, sprite);
     for (const [old, { texture }] of this.kept) {
       if (this.kept.size <= MOST) break;
@@ -66,8 +75,12 @@ export class Sprites {
     gl.bindTexture(gl.TEXTURE_2D, texture);
     gl.pixelStorei(gl.UNPACK_PREMULTIPLY_ALPHA_WEBGL, true);
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, gl.RGBA, gl.UNSIGNED_BYTE, canvas);
-    for (const [name, value] of [["MIN_FILTER", gl.NEAREST], ["MAG_FILTER", gl.NEAREST],
-      ["WRAP_S", gl.CLAMP_TO_EDGE], ["WRAP_T", gl.CLAMP_TO_EDGE]]) {
+    for (const [name, value] of [
+      ["MIN_FILTER", gl.NEAREST],
+      ["MAG_FILTER", gl.NEAREST],
+      ["WRAP_S", gl.CLAMP_TO_EDGE],
+      ["WRAP_T", gl.CLAMP_TO_EDGE],
+    ]) {
       gl.texParameteri(gl.TEXTURE_2D, gl[`TEXTURE_${name}`], value);
     }
     return { texture, width: canvas.width, height: canvas.height };

@@ -80,7 +80,9 @@ export class Aim {
   /** No point is larger than this. */
   largestRadius() {
     const { look, camera, sizes } = this.view;
-    return this.half(look.size * (look.eye ? look.eye / camera.near : 1) * (sizes ? grownBy(255) : 1));
+    return this.half(
+      look.size * (look.eye ? look.eye / camera.near : 1) * (sizes ? grownBy(255) : 1),
+    );
   }
 
   half(pixels) {

@@ -39,7 +39,9 @@ export class Camera {
   /** How far the eye is from the target; 0 for a flat map. */
   get eye() {
     if (!this.deep) return 0;
-    return this.view.span / (2 * Math.tan(FIELD / 2)) / Math.min(1, this.free.width / this.free.height);
+    return (
+      this.view.span / (2 * Math.tan(FIELD / 2)) / Math.min(1, this.free.width / this.free.height)
+    );
   }
 
   /** The part of the window that nothing covers, and its middle. */

@@ -62,7 +62,10 @@ function histogram(places, counted) {
 /** Three running means each way: nearly a normal curve, whatever its width. */
 function smoothed(cells, reach) {
   for (let round = 0; round < 3; round++) {
-    for (const [along, across] of [[1, WIDE], [WIDE, 1]]) {
+    for (const [along, across] of [
+      [1, WIDE],
+      [WIDE, 1],
+    ]) {
       const result = new Float32Array(cells.length);
       for (let line = 0; line < WIDE; line++) {
         let sum = 0;

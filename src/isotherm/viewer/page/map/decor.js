@@ -73,7 +73,9 @@ export class Decor {
       if (!anchors[k] || (byTopic && state.hidden.has(k))) return [];
       const colour = byTopic ? colouring.colours[k] : null;
       const { name: text, size: weight } = topic;
-      return [{ key: k, text, place: anchors[k], weight, first: own(k), strength: strength(k), colour }];
+      return [
+        { key: k, text, place: anchors[k], weight, first: own(k), strength: strength(k), colour },
+      ];
     });
     const key = `${state.map} ${stage}`;
     this.labels.set(items, key !== this.labelled);

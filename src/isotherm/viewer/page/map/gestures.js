@@ -141,5 +141,10 @@ export function listen(element, means) {
 }
 
 function corners([left, top], [right, bottom]) {
-  return [[left, top], [right, top], [right, bottom], [left, bottom]];
+  return [
+    [left, top],
+    [right, top],
+    [right, bottom],
+    [left, bottom],
+  ];
 }

@@ -120,7 +120,8 @@ export function drawNodes(context, { nodes, strength }, camera, theme, magnified
     const level = magnified && strength ? strength[at / 3] : null;
     const near = Math.min(3, camera.eye / w);
     const size = (level === null ? 1.6 : 1.5 + 3 * level) * near;
-    context.fillStyle = level === null ? plain : css(ramp[Math.round(255 * level)], 0.25 + 0.5 * level);
+    context.fillStyle =
+      level === null ? plain : css(ramp[Math.round(255 * level)], 0.25 + 0.5 * level);
     context.fillRect(x - size / 2, y - size / 2, size, size);
   }
 }

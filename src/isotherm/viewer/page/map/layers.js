@@ -127,7 +127,10 @@ export function cleared(layers, name) {
  */
 export function backgroundOf(element, theme) {
   for (let at = element; at; at = at.parentElement) {
-    const found = getComputedStyle(at).backgroundColor.match(/[\d.]+/g)?.map(Number) ?? [];
+    const found =
+      getComputedStyle(at)
+        .backgroundColor.match(/[\d.]+/g)
+        ?.map(Number) ?? [];
     if (found.length === 3 || found[3] > 0.5) return [found[0], found[1], found[2]];
   }
   return theme === "dark" ? [18, 20, 24] : [255, 255, 255];

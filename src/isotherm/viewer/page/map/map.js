@@ -54,7 +54,10 @@ export function createMap(element, data, store) {
 
 /** Tells the map what has changed in the state and in the window. */
 function follow(view, hand, store) {
-  const stale = (...what) => () => view.redraw(...what);
+  const stale =
+    (...what) =>
+    () =>
+      view.redraw(...what);
   const fit = () => view.fit();
   const observer = new ResizeObserver(fit);
   observer.observe(view.element);

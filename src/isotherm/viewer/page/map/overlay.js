@@ -125,7 +125,16 @@ export class Labels {
         const ink = inkOf(label.colour, theme);
         const { size } = label;
         const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
-        writings.push({ text, size, width: box.width, x, y, opacity: opacity * clarity, ink, halo });
+        writings.push({
+          text,
+          size,
+          width: box.width,
+          x,
+          y,
+          opacity: opacity * clarity,
+          ink,
+          halo,
+        });
       }
     }
     return { writings, fading };
@@ -153,8 +162,10 @@ export class Labels {
 
 function overlap(a, b) {
   return (
-    a.x < b.x + b.width + GAP && b.x < a.x + a.width + GAP &&
-    a.y < b.y + b.height && b.y < a.y + a.height
+    a.x < b.x + b.width + GAP &&
+    b.x < a.x + a.width + GAP &&
+    a.y < b.y + b.height &&
+    b.y < a.y + a.height
   );
 }
 

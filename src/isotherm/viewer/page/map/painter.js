@@ -52,7 +52,8 @@ export class Painter {
     layers.points = canvas;
     this.scene = new Flat(canvas, this.order);
     this.n = Math.min(this.n, MOST);
-    const some = this.order.length > MOST ? `; it shows ${MOST.toLocaleString("en")} points only` : "";
+    const some =
+      this.order.length > MOST ? `; it shows ${MOST.toLocaleString("en")} points only` : "";
     layers.message.textContent = `This browser has no WebGL2, so the map is drawn slowly${some}.`;
     layers.message.hidden = false;
   }

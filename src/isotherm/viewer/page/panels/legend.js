@@ -23,9 +23,11 @@ function inTree(data, stage) {
     return at < 0 ? 0 : paths[a][at] - (paths[b][at] ?? -1);
   };
   const ranks = new Map([...topics.keys()].sort(before).map((k, rank) => [k, rank]));
-  const firsts = data.topicsAt(stage).map(({ finals }, k) =>
-    finals ? Math.min(...finals.map((one) => ranks.get(one))) : ranks.get(k),
-  );
+  const firsts = data
+    .topicsAt(stage)
+    .map(({ finals }, k) =>
+      finals ? Math.min(...finals.map((one) => ranks.get(one))) : ranks.get(k),
+    );
   return [...firsts.keys()].sort((a, b) => firsts[a] - firsts[b]);
 }
 

@@ -40,7 +40,10 @@ const MISSING = { light: [196, 198, 204], dark: [88, 92, 102] };
 const SIBLINGS = [0, -0.1, 0.08];
 
 /** @type {Map<Theme, WeakMap<any, Rgb[]>>} */
-const known = new Map([["light", new WeakMap()], ["dark", new WeakMap()]]);
+const known = new Map([
+  ["light", new WeakMap()],
+  ["dark", new WeakMap()],
+]);
 
 function seen(lab, theme) {
   const [low, high] = LIGHTNESS[theme];

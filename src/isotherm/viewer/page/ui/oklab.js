@@ -33,7 +33,10 @@ const gamma = (c) => (c <= 0.0031308 ? 12.92 * c : 1.055 * c ** (1 / 2.4) - 0.05
  * @returns {Triple}
  */
 export function toLab(rgb) {
-  const cone = times(TO_CONE, rgb.map((c) => linear(c / 255)));
+  const cone = times(
+    TO_CONE,
+    rgb.map((c) => linear(c / 255)),
+  );
   return /** @type {Triple} */ (times(CONE_TO_LAB, cone.map(Math.cbrt)));
 }
 
