@@ -10,7 +10,7 @@ TEST_EXTRA ?= test
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
-CODE := src tests $(wildcard benchmarks docs/*.py docs/_ext docs/examples)
+CODE := src tests tools $(wildcard benchmarks docs/*.py docs/_ext docs/examples)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -32,6 +32,7 @@ lint: $(VENV)/.stamp-$(TEST_EXTRA)  ## check style, format and types
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy --strict src
+	$(BIN)/python tools/check_page.py
 
 bench: $(VENV)/.stamp-bench  ## run benchmarks; choose with BENCH="kernels ...", or BENCH=all
 	$(BIN)/python benchmarks/run.py $(BENCH)
@@ -58,7 +59,7 @@ gallery: $(VENV)/.stamp-test  ## take the pictures of docs/gallery.md; needs Chr
 	$(BIN)/python docs/make_gallery.py
 
 clean:  ## remove the environment, caches and reports
-	rm -rf $(VENV) .venv-peers build dist demo-report .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-peers .node build dist demo-report .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	rm -rf docs/auto_examples docs/api/generated
 	find src tests docs $(wildcard benchmarks) -name __pycache__ -type d -prune -exec rm -rf {} +
 

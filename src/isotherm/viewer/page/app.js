@@ -122,7 +122,7 @@ export async function start() {
     createHint(document.getElementById("hint"), data, store);
     createKeys(data, store, map, layout);
     connectEmbed(store, data);
-    window.isotherm = { store, data, map, source };
+    Object.assign(window, { isotherm: { store, data, map, source } }); // for the console
     document.getElementById("loading").hidden = true;
     await map.painted(); // a first picture is enough: a large map goes on filling in
     document.body.dataset.ready = "";

@@ -4,9 +4,14 @@
 import { NONE_32 } from "./format.js";
 import { rounded, sharesOf, spreadOf, valueOf } from "./values.js";
 
+/**
+ * @typedef {Partial<import("./format.js").TopicMeta & import("./format.js").StageTopic>} Topic a
+ *   final topic, or one of a stage
+ */
+
 /** The collection: meta, codes, titles, words; see the helpers. */
 export class Explorer {
-  /** @param {object} points the part `points` */
+  /** @param {import("./format.js").Parts["points"]} points */
   constructor(points) {
     this.points = points;
     this.meta = points.meta;
@@ -16,7 +21,7 @@ export class Explorer {
     this.tree = this.meta.tree ?? null;
     this.stages = this.meta.stages ?? [];
     this.lastStage = Math.max(0, this.stages.length - 1);
-    /** @type {Record<string, object|null>} */
+    /** @type {Partial<import("./format.js").Parts>} */
     this.parts = { points };
     this.whenDocuments = new Promise((resolve) => (this.tellDocuments = resolve));
     this.codes = points.array("topic");
@@ -111,7 +116,7 @@ export class Explorer {
     return found;
   }
 
-  /** @param {number} stage @returns {object[]} topics of that stage; the final ones at the last */
+  /** @param {number} stage @returns {Topic[]} topics of that stage; the final ones at the last */
   topicsAt(stage) {
     return stage >= this.lastStage ? this.topics : this.stages[stage].topics;
   }
@@ -171,8 +176,8 @@ export class Explorer {
 
   /** @returns {number} tokens of the whole collection */
   get tokens() {
-    const totals = this.parts.words?.array("totals") ?? [];
-    return (this.allTokens ||= totals.reduce((sum, n) => sum + n, 0));
+    const totals = this.parts.words?.array("totals");
+    return (this.allTokens ||= totals?.reduce((sum, n) => sum + n, 0) ?? 0);
   }
 
   /** @param {number} w @returns {[number, number][]} topics of a word, P(k|w), largest first */
@@ -211,7 +216,8 @@ export class Explorer {
   value(c, i) {
     const column = this.meta.columns[c];
     const value = valueOf(column, this.points.array(`column${c}`), i);
-    return column.kind === "number" && value !== null ? rounded(column, value) : (value ?? "");
+    if (column.kind === "number" && typeof value === "number") return rounded(column, value);
+    return String(value ?? "");
   }
 }
 

@@ -27,8 +27,12 @@ class Strings {
   }
 }
 
-/** What one block contains. */
-class Part {
+/**
+ * What one block contains.
+ * @template M its facts
+ * @template A its arrays
+ */
+export class Part {
   /** @param {ArrayBuffer} buffer the block, already inflated */
   constructor(buffer) {
     const view = new DataView(buffer);
@@ -37,7 +41,7 @@ class Part {
     const length = view.getUint32(4, true);
     const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
     const start = Math.ceil((8 + length) / ALIGNMENT) * ALIGNMENT;
-    /** @type {Record<string, any>} */
+    /** @type {M} */
     this.meta = header.meta;
     this.shapes = new Map();
     this.arrays = new Map();
@@ -53,8 +57,9 @@ class Part {
   }
 
   /**
-   * @param {string} name
-   * @returns {Uint8Array|Uint16Array|Uint32Array|Float32Array|null} flat, the last axis fastest
+   * @template {keyof A} N
+   * @param {N} name
+   * @returns {A[N]|null} flat, the last axis fastest
    */
   array(name) {
     return this.arrays.get(name) ?? null;
@@ -80,10 +85,12 @@ class Part {
 /**
  * The content of a block.
  * @param {Uint8Array} bytes gzip, as it stands in the file or comes from the server
- * @returns {Promise<Part>}
+ * @returns {Promise<Part<any, any>>}
  */
 export async function decode(bytes) {
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const stream = new Blob([/** @type {Uint8Array<ArrayBuffer>} */ (bytes)])
+    .stream()
+    .pipeThrough(new DecompressionStream("gzip"));
   return new Part(await new Response(stream).arrayBuffer());
 }
 
@@ -93,7 +100,8 @@ export async function decode(bytes) {
  * @returns {Uint8Array}
  */
 export function fromBase64(text) {
-  if (typeof Uint8Array.fromBase64 === "function") return Uint8Array.fromBase64(text);
+  const native = /** @type {any} */ (Uint8Array).fromBase64; // new browsers do it by themselves
+  if (typeof native === "function") return native.call(Uint8Array, text);
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
   for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);

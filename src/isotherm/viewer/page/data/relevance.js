@@ -3,7 +3,7 @@
 /**
  * Words of a topic with probability and lift, as far as both are known.
  * @param {import("./data.js").Explorer} data
- * @param {object} topic
+ * @param {import("./data.js").Topic} topic
  * @returns {{word: string, p: number, lift: number}[]}
  */
 export function wordsOf(data, topic) {

@@ -41,7 +41,7 @@ export function shares(codes, size, documents) {
 /**
  * Words that a mixture of topics has more of than the collection: by p log (p / base), from the
  * first words of the topics.
- * @param {{words: [string, number][], size: number}[]} topics
+ * @param {import("./data.js").Topic[]} topics
  * @param {{code: number, share: number}[]} mixture
  * @param {number} most
  * @returns {{word: string, p: number, ratio: number}[]}

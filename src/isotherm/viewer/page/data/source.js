@@ -23,10 +23,16 @@ import { sharesOf, valueOf } from "./values.js";
  */
 
 /**
+ * @typedef {object} Source
+ * @property {boolean} live
+ * @property {(name: string) => Promise<any>} part null where there is none
+ * @property {(query: string, n?: number) => Promise<SearchResult|null>} search
+ * @property {(i: number) => Promise<DocumentText>} document
+ */
+
+/**
  * The source of this page: the file it stands in, or its server.
- * @returns {{live: boolean, part(name: string): Promise<any>,
- *   search(query: string, n?: number): Promise<SearchResult|null>,
- *   document(i: number): Promise<DocumentText>}}
+ * @returns {Source}
  */
 export function openSource() {
   return dataElement("points") ? fileSource() : liveSource();
@@ -51,7 +57,7 @@ function dataElement(name) {
 function parsed() {
   if (document.readyState !== "loading") return Promise.resolve();
   return new Promise((resolve) =>
-    document.addEventListener("DOMContentLoaded", () => resolve(), { once: true }),
+    document.addEventListener("DOMContentLoaded", resolve, { once: true }),
   );
 }
 

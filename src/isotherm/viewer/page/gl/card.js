@@ -9,15 +9,14 @@
  */
 export function createProgram(gl, vertex, fragment) {
   const program = gl.createProgram();
-  for (const [type, source] of [
-    [gl.VERTEX_SHADER, vertex],
-    [gl.FRAGMENT_SHADER, fragment],
-  ]) {
+  const attach = (type, source) => {
     const shader = gl.createShader(type);
     gl.shaderSource(shader, source);
     gl.compileShader(shader);
     gl.attachShader(program, shader);
-  }
+  };
+  attach(gl.VERTEX_SHADER, vertex);
+  attach(gl.FRAGMENT_SHADER, fragment);
   gl.linkProgram(program);
   if (!gl.getProgramParameter(program, gl.LINK_STATUS) && !gl.isContextLost()) {
     const logs = gl.getAttachedShaders(program).map((shader) => gl.getShaderInfoLog(shader));
@@ -51,16 +50,15 @@ export class Sheet {
     gl.bindFramebuffer(gl.FRAMEBUFFER, this.frame);
     gl.viewport(0, 0, width, height);
     if (width === this.width && height === this.height) return;
-    Object.assign(this, { width, height });
-    const parts = [
-      [this.colours, gl.RGBA8, gl.COLOR_ATTACHMENT0],
-      [this.depths, gl.DEPTH_COMPONENT24, gl.DEPTH_ATTACHMENT],
-    ];
-    for (const [buffer, format, attachment] of parts) {
+    this.width = width;
+    this.height = height;
+    const attach = (buffer, format, attachment) => {
       gl.bindRenderbuffer(gl.RENDERBUFFER, buffer);
       gl.renderbufferStorage(gl.RENDERBUFFER, format, width, height);
       gl.framebufferRenderbuffer(gl.FRAMEBUFFER, attachment, gl.RENDERBUFFER, buffer);
-    }
+    };
+    attach(this.colours, gl.RGBA8, gl.COLOR_ATTACHMENT0);
+    attach(this.depths, gl.DEPTH_COMPONENT24, gl.DEPTH_ATTACHMENT);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
   }
 

@@ -25,11 +25,16 @@ export class Flat {
   }
 
   setPlaces(from, to, dimensions) {
-    Object.assign(this, { from, to, dimensions });
+    this.from = from;
+    this.to = to;
+    this.dimensions = dimensions;
   }
 
   setStyles(codes, sizes, mask) {
-    Object.assign(this, { codes, sizes, mask, masked: mask !== null });
+    this.codes = codes;
+    this.sizes = sizes;
+    this.mask = mask;
+    this.masked = mask !== null;
     const lit = [];
     if (mask) this.order.forEach((i, at) => mask[i] && lit.push(at));
     this.lit = Uint32Array.from(lit);

@@ -8,7 +8,9 @@ export class Lines {
   /** @param {WebGL2RenderingContext} gl */
   constructor(gl) {
     this.gl = gl;
-    Object.assign(this, createProgram(gl, LINE_VERTEX, LINE_FRAGMENT));
+    const { program, uniforms } = createProgram(gl, LINE_VERTEX, LINE_FRAGMENT);
+    this.program = program;
+    this.uniforms = uniforms;
     this.vao = gl.createVertexArray();
     gl.bindVertexArray(this.vao);
     this.buffer = gl.createBuffer();

@@ -30,13 +30,17 @@ export class Scene {
    * @param {Uint32Array} order document of every position in the buffers
    */
   constructor(canvas, order) {
-    const wish = { antialias: false, powerPreference: "high-performance" };
-    const gl = canvas.getContext("webgl2", wish);
+    const gl = canvas.getContext("webgl2", {
+      antialias: false,
+      powerPreference: "high-performance",
+    });
     if (!gl) throw new Error("WebGL2 is missing");
     this.canvas = canvas;
     this.gl = gl;
     this.order = order;
-    Object.assign(this, createProgram(gl, POINT_VERTEX, POINT_FRAGMENT));
+    const { program, uniforms } = createProgram(gl, POINT_VERTEX, POINT_FRAGMENT);
+    this.program = program;
+    this.uniforms = uniforms;
     this.sheet = new Sheet(gl); // a still picture is completed over several frames
     this.lines = new Lines(gl);
     this.sprites = new Sprites(gl);

@@ -11,7 +11,9 @@ export class Sprites {
   /** @param {WebGL2RenderingContext} gl */
   constructor(gl) {
     this.gl = gl;
-    Object.assign(this, createProgram(gl, SPRITE_VERTEX, SPRITE_FRAGMENT));
+    const { program, uniforms } = createProgram(gl, SPRITE_VERTEX, SPRITE_FRAGMENT);
+    this.program = program;
+    this.uniforms = uniforms;
     this.vao = gl.createVertexArray();
     this.kept = new Map();
   }
@@ -75,13 +77,11 @@ export class Sprites {
     gl.bindTexture(gl.TEXTURE_2D, texture);
     gl.pixelStorei(gl.UNPACK_PREMULTIPLY_ALPHA_WEBGL, true);
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, gl.RGBA, gl.UNSIGNED_BYTE, canvas);
-    for (const [name, value] of [
-      ["MIN_FILTER", gl.NEAREST],
-      ["MAG_FILTER", gl.NEAREST],
-      ["WRAP_S", gl.CLAMP_TO_EDGE],
-      ["WRAP_T", gl.CLAMP_TO_EDGE],
-    ]) {
-      gl.texParameteri(gl.TEXTURE_2D, gl[`TEXTURE_${name}`], value);
+    for (const filter of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) {
+      gl.texParameteri(gl.TEXTURE_2D, filter, gl.NEAREST);
+    }
+    for (const wrap of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) {
+      gl.texParameteri(gl.TEXTURE_2D, wrap, gl.CLAMP_TO_EDGE);
     }
     return { texture, width: canvas.width, height: canvas.height };
   }

@@ -24,6 +24,7 @@ export class Camera {
     /** @type {View} */
     this.view = { target: new Array(dimensions).fill(0.5), span: 1, ...START };
     this.home = this.view;
+    this.box = { low: [], high: [] }; // of all points
     this.radius = 0.87; // of all that there is to see
     this.near = 0; // what is nearer to the eye is not drawn
     this.matrix = new Float32Array(16);

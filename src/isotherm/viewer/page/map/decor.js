@@ -11,7 +11,7 @@ const AMONG_OTHERS = { topic: 0, node: 0, selected: 0.75, matches: 0.75 };
 
 /** Remembers what is dear to compute until it changes. */
 export class Decor {
-  /** @param {ReturnType<typeof import("./layers.js").createLayers>} layers @param {any} data */
+  /** @param {ReturnType<typeof import("./layers.js").createLayers>} layers @param {import("../data/data.js").Explorer} data */
   constructor(layers, data) {
     this.layers = layers;
     this.data = data;
@@ -120,7 +120,7 @@ export class Decor {
   /**
    * The names in the map; every call takes their fading on.
    * @param {any} scene {state, camera, theme, background, passage, now, atOnce}
-   * @returns {{writings: import("./overlay.js").Writing[], fading: boolean}}
+   * @returns {{writings: import("../gl/text.js").Writing[], fading: boolean}}
    */
   write({ state, camera, passage, ...how }) {
     if (!state.overlays.labels) return { writings: [], fading: false };

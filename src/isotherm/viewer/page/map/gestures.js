@@ -9,7 +9,7 @@ const CLICK = 4; // pixels that a hand may tremble
  * @property {(x: number, y: number) => void} hover
  * @property {() => void} leave
  * @property {(x: number, y: number, touch: boolean) => void} click
- * @property {(kind: "box"|"lasso", path: [number, number][], done: boolean) => void} outline
+ * @property {(path: [number, number][], done: boolean) => void} outline of a box or a lasso
  * @property {() => void} cancel
  * @property {(key: string, shift: boolean) => boolean} key whether it meant something
  * @property {() => string} mode what a plain drag does: "move", "box" or "lasso"
@@ -24,10 +24,13 @@ const CLICK = 4; // pixels that a hand may tremble
 export function listen(element, means) {
   const fingers = new Map(); // pointers that are down
   let task = null; // what they are doing
+  /** @type {[number, number]} */
   let start = [0, 0];
   let moved = false;
+  /** @type {[number, number][]} */
   let path = [];
 
+  /** @returns {[number, number]} */
   const at = (event) => {
     const box = element.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
@@ -76,7 +79,7 @@ export function listen(element, means) {
       means.drag(place[0] - before[0], place[1] - before[1], task === "other");
     } else {
       path = task === "box" ? corners(start, place) : [...path, place];
-      means.outline(task, path, false);
+      means.outline(path, false);
     }
   }
 
@@ -104,7 +107,7 @@ export function listen(element, means) {
     if (event.type === "pointercancel") means.cancel();
     else if (!moved) {
       if (event.button === 0) means.click(...place, event.pointerType === "touch");
-    } else if (kind === "box" || kind === "lasso") means.outline(kind, path, true);
+    } else if (kind === "box" || kind === "lasso") means.outline(path, true);
   }
 
   function wheel(event) {
@@ -140,6 +143,11 @@ export function listen(element, means) {
   return () => Object.entries(heard).forEach(([type, fn]) => element.removeEventListener(type, fn));
 }
 
+/**
+ * @param {[number, number]} one
+ * @param {[number, number]} other
+ * @returns {[number, number][]} of the box between two places
+ */
 function corners([left, top], [right, bottom]) {
   return [
     [left, top],

@@ -11,19 +11,20 @@ const CLOSER = 1.3;
 
 /** Turns gestures into movements of the camera and changes of the state. */
 export class Hand {
-  /** @param {import("./view.js").View} view @param {any} store */
+  /** @param {import("./view.js").View} view @param {import("../state/store.js").Store} store */
   constructor(view, store) {
     this.view = view;
     this.store = store;
     this.mode = store.state.mode ?? "move";
-    this.pointer = null; // where to look for a point to hover
+    /** @type {[number, number]|null} where to look for a point to hover */
+    this.pointer = null;
     this.off = listen(view.layers.hand, {
       drag: (dx, dy, other) => this.drag(dx, dy, other),
       zoom: (factor, x, y) => view.moved((camera) => camera.zoomAt(factor, x, y)),
       hover: (x, y) => this.point([x, y]),
       leave: () => this.point(null),
       click: (x, y, touch) => this.click(x, y, touch ? REACH.touch : REACH.mouse),
-      outline: (kind, path, done) => this.surround(path, done),
+      outline: (path, done) => this.surround(path, done),
       cancel: () => this.surround(null, false),
       key: (key, shift) => this.key(key, shift),
       mode: () => this.mode,
@@ -43,8 +44,10 @@ export class Hand {
   }
 
   key(key, shift) {
-    if (key in ARROWS) this.drag(...ARROWS[key].map((sign) => STRIDE * sign), shift);
-    else if (key === "+" || key === "=") this.view.zoom(CLOSER);
+    if (key in ARROWS) {
+      const [x, y] = ARROWS[key];
+      this.drag(STRIDE * x, STRIDE * y, shift);
+    } else if (key === "+" || key === "=") this.view.zoom(CLOSER);
     else if (key === "-" || key === "_") this.view.zoom(1 / CLOSER);
     else if (key === "0") this.view.reset();
     else return false;

@@ -10,6 +10,7 @@ import { css } from "../ui/colours.js";
  */
 export function drawOutline(context, path, theme) {
   if (path.length < 2) return;
+  /** @type {import("../ui/colours.js").Rgb} */
   const colour = theme === "light" ? [28, 100, 180] : [130, 190, 255];
   context.save();
   context.beginPath();

@@ -4,27 +4,29 @@ import { Hand } from "./hand.js";
 import { View } from "./view.js";
 
 /**
+ * @typedef {object} MapView coordinates are CSS pixels from the top left of its element
+ * @property {(i: number) => {x: number, y: number, visible: boolean}} project
+ * @property {(x: number, y: number, reach?: number) => number} pick
+ * @property {() => {frames: number, drawn: number, ms: number, budget: number, complete: boolean}} stats
+ * @property {() => Promise<void>} painted
+ * @property {() => Promise<void>} settle
+ * @property {() => Promise<Blob>} screenshot
+ * @property {(indices: ArrayLike<number>) => void} zoomTo
+ * @property {(factor: number) => void} zoom
+ * @property {() => void} reset
+ * @property {(inset: {left?: number, top?: number, right?: number, bottom?: number}) => void} setInset
+ * @property {(mode: string) => void} setMode
+ * @property {() => void} focus
+ * @property {() => {x: number, y: number, width: number, height: number}[]} labels
+ * @property {() => void} destroy
+ */
+
+/**
  * Makes the map in an element; it follows the store and sets hover, document, selected and topic.
- * Coordinates are CSS pixels from the top left of the element.
  * @param {HTMLElement} element
  * @param {import("../data/data.js").Explorer} data
- * @param {any} store
- * @returns {{
- *   project(i: number): {x: number, y: number, visible: boolean},
- *   pick(x: number, y: number, reach?: number): number,
- *   stats(): {frames: number, drawn: number, ms: number, budget: number, complete: boolean},
- *   painted(): Promise<void>,
- *   settle(): Promise<void>,
- *   screenshot(): Promise<Blob>,
- *   zoomTo(indices: ArrayLike<number>): void,
- *   zoom(factor: number): void,
- *   reset(): void,
- *   setInset(inset: {left?: number, top?: number, right?: number, bottom?: number}): void,
- *   setMode(mode: string): void,
- *   focus(): void,
- *   labels(): {x: number, y: number, width: number, height: number}[],
- *   destroy(): void,
- * }}
+ * @param {import("../state/store.js").Store} store
+ * @returns {MapView}
  */
 export function createMap(element, data, store) {
   const view = new View(element, data, store);

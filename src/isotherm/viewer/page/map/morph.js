@@ -7,7 +7,7 @@ const STEP = 450; // milliseconds from a stage to the next
 
 /** The stage that is shown, on its way to the one that was asked for. */
 export class Passage {
-  /** @param {any} data @param {number} stage */
+  /** @param {import("../data/data.js").Explorer} data @param {number} stage */
   constructor(data, stage) {
     this.data = data;
     this.shown = stage; // may lie between two

@@ -17,6 +17,7 @@ const EDGE = 6;
  * @property {boolean} first goes before all others
  * @property {number} strength 0..1 how clearly it is seen
  * @property {[number, number, number]|null} colour of its points; null: that of text
+ * @property {number} [size] CSS pixels
  */
 
 const measure = document.createElement("canvas").getContext("2d");

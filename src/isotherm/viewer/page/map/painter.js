@@ -60,7 +60,8 @@ export class Painter {
 
   /** Gives the card back: a browser has few contexts to give. */
   close() {
-    this.scene.gl?.getExtension("WEBGL_lose_context")?.loseContext();
+    if (this.scene instanceof Scene)
+      this.scene.gl.getExtension("WEBGL_lose_context")?.loseContext();
     this.lost = true;
   }
 
@@ -106,7 +107,7 @@ export class Painter {
     return this.direct && (this.complete ? fading : !stirring);
   }
 
-  /** Brings the picture to the screen. @param {import("./overlay.js").Writing[]} writings */
+  /** Brings the picture to the screen. @param {import("../gl/text.js").Writing[]} writings */
   show(writings) {
     if (this.lost) return;
     this.scene.show(writings, this.layers.ratio);

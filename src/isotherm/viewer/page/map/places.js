@@ -21,7 +21,7 @@ export function shuffled(n) {
 
 /**
  * Places of all documents in a map at a stage: those kept for the stage, or else the final ones.
- * @param {any} data
+ * @param {import("../data/data.js").Explorer} data
  * @param {number} map
  * @param {number} stage
  * @returns {Uint16Array} (I, L) flat

@@ -18,9 +18,11 @@ const NO_INSET = { left: 0, top: 0, right: 0, bottom: 0 };
 
 /** One map on the screen. `stale` names what has changed since the last frame. */
 export class View {
-  /** @param {HTMLElement} element @param {import("../data/data.js").Explorer} data @param {any} store */
+  /** @param {HTMLElement} element @param {import("../data/data.js").Explorer} data @param {import("../state/store.js").Store} store */
   constructor(element, data, store) {
-    Object.assign(this, { element, data, store });
+    this.element = element;
+    this.data = data;
+    this.store = store;
     this.n = data.meta.n_documents;
     this.layers = createLayers(element, describe(data.meta));
     this.painter = new Painter(this.layers, this.n, () => this.redraw());
@@ -34,7 +36,8 @@ export class View {
     this.fading = false;
     this.outline = null;
     this.settlers = [];
-    this.painted = new Promise((resolve) => (this.begun = resolve)); // the first picture
+    /** @type {Promise<void>} the first picture */
+    this.painted = new Promise((resolve) => (this.begun = resolve));
     this.stirred = -Infinity; // when a hand has last moved the map
     this.onFrame = () => {};
     this.frame = 0;
@@ -86,7 +89,8 @@ export class View {
     if (stale.has("sizes")) this.sizes = sizesOf(data, state);
     if (stale.has("lit")) {
       const { mask, by } = litMask(data, state);
-      Object.assign(this, { mask, by });
+      this.mask = mask;
+      this.by = by;
     }
     if (["codes", "sizes", "lit"].some((what) => stale.has(what))) {
       painter.tell("setStyles", this.codes, this.sizes, this.mask);
@@ -148,10 +152,11 @@ export class View {
     this.begun();
   }
 
+  /** @returns {Pick<import("../gl/scene.js").Look, "frame"|"frameColour">} */
   frameLines() {
-    const ink = this.theme === "dark" ? [1, 1, 1] : [0.08, 0.1, 0.16];
     const frame = this.camera.deep ? farEdges(this.camera, this.camera.box) : null;
-    return { frame, frameColour: [...ink, 0.14] };
+    const [r, g, b] = this.theme === "dark" ? [1, 1, 1] : [0.08, 0.1, 0.16];
+    return { frame, frameColour: [r, g, b, 0.14] };
   }
 
   get turning() {

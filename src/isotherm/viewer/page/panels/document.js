@@ -1,6 +1,6 @@
 // The document that is open: title, fields, topics, and its text coloured by topics.
 
-import { h, put, count, percent, reason, iconButton } from "../ui/dom.js";
+import { h, put, count, percent, reason, iconButton, within } from "../ui/dom.js";
 import { barList } from "../ui/bars.js";
 import { litBy, litList } from "../state/lit.js";
 import { topicColour, topicChip } from "../ui/swatches.js";
@@ -19,8 +19,8 @@ function breakable(title) {
  * Fills the panel of the document.
  * @param {HTMLElement} element
  * @param {import("../data/data.js").Explorer} data
- * @param {object} store
- * @param {object} source
+ * @param {import("../state/store.js").Store} store
+ * @param {import("../data/source.js").Source} source
  */
 export function createDocument(element, data, store, source) {
   const { nouns } = data;
@@ -28,7 +28,7 @@ export function createDocument(element, data, store, source) {
   let loaded = null;
   let whole = false;
   element.addEventListener("click", (event) => {
-    const word = event.target.closest?.(".w");
+    const word = within(event, ".w");
     if (word) chooseWord(store, Number(word.dataset.word));
   });
 
@@ -85,9 +85,9 @@ export function createDocument(element, data, store, source) {
 
   function written(name, value) {
     if (typeof value !== "number") return String(value);
-    const column = data.meta.columns.find((one) => one.name === name && one.kind === "number");
-    const exact = data.meta.live || !column;
-    return exact ? String(Number(value.toPrecision(9))) : rounded(column, value);
+    const column = data.meta.columns.find((one) => one.name === name);
+    if (data.meta.live || column?.kind !== "number") return String(Number(value.toPrecision(9)));
+    return rounded(column, value);
   }
 
   function topicBars(topics) {

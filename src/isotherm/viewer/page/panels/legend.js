@@ -1,6 +1,6 @@
 // The legend that floats over the map: what a colour means, and which of it is drawn.
 
-import { h, put, count, plain, iconButton } from "../ui/dom.js";
+import { h, put, count, plain, iconButton, within } from "../ui/dom.js";
 import { createList } from "../ui/list.js";
 import { presentColouring, dot } from "../ui/swatches.js";
 
@@ -35,8 +35,8 @@ function inTree(data, stage) {
  * Fills the legend and keeps it true.
  * @param {HTMLElement} element
  * @param {import("../data/data.js").Explorer} data
- * @param {object} store
- * @param {object} map
+ * @param {import("../state/store.js").Store} store
+ * @param {import("../map/map.js").MapView} map
  */
 export function createLegend(element, data, store, map) {
   const title = h("strong");
@@ -68,12 +68,13 @@ export function createLegend(element, data, store, map) {
   });
   rows.element.setAttribute("aria-multiselectable", "true");
   rows.element.addEventListener("dblclick", (event) => {
-    const at = event.target.closest(".list-row")?.dataset.at;
-    if (at !== undefined && !event.target.closest("button")) only(shown.codes[Number(at)]);
+    const at = within(event, ".list-row")?.dataset.at;
+    if (at !== undefined && !within(event, "button")) only(shown.codes[Number(at)]);
   });
   rows.element.addEventListener("keydown", (event) => {
-    const at = rows.element.querySelector(".list-row.active")?.dataset.at;
-    if (event.key === "o" && at !== undefined) only(shown.codes[Number(at)]);
+    /** @type {HTMLElement|null} */
+    const active = rows.element.querySelector(".list-row.active");
+    if (event.key === "o" && active) only(shown.codes[Number(active.dataset.at)]);
   });
 
   function open(yes) {
@@ -134,7 +135,7 @@ export function createLegend(element, data, store, map) {
   function categories(found) {
     const { state } = store;
     const codes = found.column
-      ? data.points.array(`column${state.colour.slice(7)}`)
+      ? data.points.array(`column${Number(state.colour.slice(7))}`)
       : data.codesAt(state.stage);
     const order = found.column ? [...found.colours.keys()] : inTree(data, state.stage);
     const counts = tally(codes ?? data.codes, found.colours.length);

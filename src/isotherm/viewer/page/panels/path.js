@@ -14,7 +14,7 @@ const STEP = 900; // ms a stage is shown while the path runs
  * Temperatures of transitions of a cooling: the first, and the splits of the tree where they are
  * known; else where the number of components grows, unless it grows nearly everywhere.
  * @param {import("../data/data.js").Explorer} data
- * @param {object} cooling
+ * @param {import("../data/format.js").CoolingMeta} cooling
  * @returns {number[]}
  */
 export function transitionsOf(data, cooling) {
@@ -37,7 +37,7 @@ export function transitionsOf(data, cooling) {
  * Fills the dock at the bottom.
  * @param {HTMLElement} element
  * @param {import("../data/data.js").Explorer} data
- * @param {object} store
+ * @param {import("../state/store.js").Store} store
  */
 export function createPath(element, data, store) {
   const coolings = data.meta.coolings.filter((cooling) => cooling.trace.length);
@@ -103,23 +103,21 @@ export function createPath(element, data, store) {
     if (yes) draw();
   }
 
+  /** Curves of a cooling that have points: name and places. */
   function series(cooling) {
     const heldout = cooling.name === "topics" ? "Held-out perplexity" : "Held-out score";
+    const parts = cooling.parts === "components" ? data.nouns.components : cooling.parts;
+    const curve = (name, key) => ({
+      name,
+      points: cooling.trace
+        .map((record) => [record.temperature, record[key]])
+        .filter(([temperature, value]) => temperature > 0 && Number.isFinite(value)),
+    });
     return [
-      [heldout, (record) => record.heldout],
-      [
-        `Effective ${cooling.parts === "components" ? data.nouns.components : cooling.parts}`,
-        (record) => record.n_effective,
-      ],
-      ["Free energy", (record) => record.free_energy],
-    ]
-      .map(([name, value]) => [
-        name,
-        cooling.trace
-          .map((record) => [record.temperature, value(record)])
-          .filter(([temperature, one]) => temperature > 0 && Number.isFinite(one)),
-      ])
-      .filter(([, points]) => points.length);
+      curve(heldout, "heldout"),
+      curve(`Effective ${parts}`, "n_effective"),
+      curve("Free energy", "free_energy"),
+    ].filter(({ points }) => points.length);
   }
 
   function draw() {
@@ -127,6 +125,7 @@ export function createPath(element, data, store) {
     if (charts.hidden || !coolings.length) return;
     const cooling = coolings[shown];
     const temperatures = cooling.trace.map((record) => record.temperature).filter((one) => one > 0);
+    /** @type {[number, number]} */
     const ends = [Math.max(...temperatures), Math.min(...temperatures)];
     const all = series(cooling);
     const style = getComputedStyle(row);
@@ -141,7 +140,7 @@ export function createPath(element, data, store) {
     const stage = data.stages[store.state.stage];
     put(
       row,
-      all.map(([name, points]) => {
+      all.map(({ name, points }) => {
         const svg = chart({
           name,
           points,

@@ -29,8 +29,8 @@ export function searchTitles(data, query, most) {
  * Fills the panel of the search.
  * @param {HTMLElement} element
  * @param {import("../data/data.js").Explorer} data
- * @param {object} store
- * @param {object} source
+ * @param {import("../state/store.js").Store} store
+ * @param {import("../data/source.js").Source} source
  */
 export function createSearch(element, data, store, source) {
   const { nouns } = data;

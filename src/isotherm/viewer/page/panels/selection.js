@@ -10,6 +10,8 @@ import { createDocumentList } from "../ui/doclist.js";
 import { MOST } from "./search.js";
 import { createWordCard } from "./word.js";
 
+/** @typedef {import("../data/format.js").CategoryColumn} Categories */
+
 const ICONS = {
   zoom: "M10 4a6 6 0 100 12 6 6 0 000-12zM14.5 14.5L20 20M10 7.5v5M7.5 10h5",
   save: "M12 4v11M7 11l5 5 5-5M4 20h16",
@@ -20,8 +22,8 @@ const ICONS = {
  * Fills the strip above the panels.
  * @param {HTMLElement} element
  * @param {import("../data/data.js").Explorer} data
- * @param {object} store
- * @param {object} map
+ * @param {import("../state/store.js").Store} store
+ * @param {import("../map/map.js").MapView} map
  */
 export function createLit(element, data, store, map) {
   const { nouns } = data;
@@ -123,7 +125,7 @@ export function createLit(element, data, store, map) {
     }
     const c = data.firstLabels;
     if (c >= 0) {
-      const column = data.meta.columns[c];
+      const column = /** @type {Categories} */ (data.meta.columns[c]);
       const mixture = shares(data.points.array(`column${c}`), column.categories.length, list);
       if (mixture.length) {
         parts.push(

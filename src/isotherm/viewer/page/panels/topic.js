@@ -9,13 +9,15 @@ import { topicColour, topicChip, dot } from "../ui/swatches.js";
 import { chooseTopic, chooseFinalTopic, chooseNode, chooseWord } from "../state/actions.js";
 import { capital } from "../ui/layout.js";
 
+/** @typedef {import("../data/format.js").CategoryColumn} Categories */
+
 const MOST_WORDS = 20;
 
 /**
  * The detail of the topic that the state has open.
  * @param {HTMLElement} element
  * @param {import("../data/data.js").Explorer} data
- * @param {object} store
+ * @param {import("../state/store.js").Store} store
  * @returns {{show: () => void}}
  */
 export function createTopic(element, data, store) {
@@ -187,7 +189,7 @@ export function createTopic(element, data, store) {
     const { state } = store;
     const c = data.firstLabels;
     if (c < 0 || !data.codesAt(state.stage)) return [];
-    const column = data.meta.columns[c];
+    const column = /** @type {Categories} */ (data.meta.columns[c]);
     const mixture = shares(
       data.points.array(`column${c}`),
       column.categories.length,

@@ -27,7 +27,7 @@ function otherWords(topic) {
  * Fills the panel of topics.
  * @param {HTMLElement} element
  * @param {import("../data/data.js").Explorer} data
- * @param {object} store
+ * @param {import("../state/store.js").Store} store
  */
 export function createTopics(element, data, store) {
   if (!data.topics.length) return;

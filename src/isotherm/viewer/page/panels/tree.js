@@ -15,7 +15,7 @@ const MOST = 400; // nodes drawn at a time
  * Fills the panel of the tree.
  * @param {HTMLElement} element
  * @param {import("../data/data.js").Explorer} data
- * @param {object} store
+ * @param {import("../state/store.js").Store} store
  */
 export function createTree(element, data, store) {
   const { tree, nouns } = data;
@@ -167,7 +167,8 @@ export function createTree(element, data, store) {
 
   function focus(node) {
     active = node;
-    for (const row of rows.querySelectorAll('[tabindex="0"]')) row.tabIndex = -1;
+    rows.querySelectorAll('[tabindex="0"]').forEach((one) => one.setAttribute("tabindex", "-1"));
+    /** @type {HTMLElement|null} */
     const row = rows.querySelector(`#node-${node}`);
     if (!row) return;
     row.tabIndex = 0;

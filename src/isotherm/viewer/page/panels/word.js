@@ -9,7 +9,7 @@ import { chooseFinalTopic } from "../state/actions.js";
  * Shows the word of the state, or nothing.
  * @param {HTMLElement} element
  * @param {import("../data/data.js").Explorer} data
- * @param {object} store
+ * @param {import("../state/store.js").Store} store
  */
 export function createWordCard(element, data, store) {
   const { nouns } = data;

@@ -5,7 +5,7 @@ const DARK = { matches: null, query: "", selected: null, node: -1, topic: -1 };
 
 /**
  * Opens a document.
- * @param {object} store
+ * @param {import("./store.js").Store} store
  * @param {number} i
  */
 export function openDocument(store, i) {
@@ -14,7 +14,7 @@ export function openDocument(store, i) {
 
 /**
  * Lights the documents of a topic of the stage shown, and opens it; -1 closes.
- * @param {object} store
+ * @param {import("./store.js").Store} store
  * @param {number} k
  */
 export function chooseTopic(store, k) {
@@ -23,8 +23,8 @@ export function chooseTopic(store, k) {
 
 /**
  * Opens a topic of the final model: the slider goes to its end.
- * @param {object} store
- * @param {object} data
+ * @param {import("./store.js").Store} store
+ * @param {import("../data/data.js").Explorer} data
  * @param {number} k
  */
 export function chooseFinalTopic(store, data, k) {
@@ -33,7 +33,7 @@ export function chooseFinalTopic(store, data, k) {
 
 /**
  * Lights the documents below a node of the tree; -1 lets them go.
- * @param {object} store
+ * @param {import("./store.js").Store} store
  * @param {number} node
  */
 export function chooseNode(store, node) {
@@ -42,7 +42,7 @@ export function chooseNode(store, node) {
 
 /**
  * Shows where a word belongs; the same word again lets it go.
- * @param {object} store
+ * @param {import("./store.js").Store} store
  * @param {number} word
  */
 export function chooseWord(store, word) {
@@ -51,8 +51,8 @@ export function chooseWord(store, word) {
 
 /**
  * Moves to another temperature; a topic that is open stays open as the one it belonged to then.
- * @param {object} store
- * @param {object} data
+ * @param {import("./store.js").Store} store
+ * @param {import("../data/data.js").Explorer} data
  * @param {number} stage
  */
 export function showStage(store, data, stage) {
@@ -63,7 +63,7 @@ export function showStage(store, data, stage) {
 
 /**
  * Opens the next or the previous document among those that are lit.
- * @param {object} store
+ * @param {import("./store.js").Store} store
  * @param {Uint32Array} list lit documents
  * @param {number} step 1 or -1
  */
@@ -77,7 +77,7 @@ export function walk(store, list, step) {
 /**
  * Lets go of the innermost thing that is held: word, then search, selection, node, topic, and last
  * the open document and what the legend hides.
- * @param {object} store
+ * @param {import("./store.js").Store} store
  * @returns {boolean} whether there was anything
  */
 export function letGo(store) {

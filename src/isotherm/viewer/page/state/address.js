@@ -40,7 +40,7 @@ export function fromAddress(hash, data, tabs) {
 /**
  * Takes over what the address says and keeps it true from then on.
  * @param {import("../data/data.js").Explorer} data
- * @param {object} store
+ * @param {import("./store.js").Store} store
  * @param {string[]} tabs
  */
 export function createAddress(data, store, tabs) {

@@ -20,8 +20,7 @@ export function selectionOf(given, most) {
 
 /**
  * Connects the store with the window that holds the page, if there is one.
- * @param {{state: object, set: (patch: object) => void,
- *   on: (keys: string|string[], fn: () => void) => () => void}} store
+ * @param {import("./store.js").Store} store
  * @param {{n: number}} data
  * @returns {boolean} whether the page is held by another window
  */

@@ -4,7 +4,7 @@ let last = { key: [], data: null, answer: null };
 
 /**
  * Why documents are lit: the innermost of search, selection, node, topic.
- * @param {object} state
+ * @param {import("./store.js").State} state
  * @returns {"matches"|"selected"|"node"|"topic"|null}
  */
 export function litBy(state) {
@@ -18,7 +18,7 @@ export function litBy(state) {
 /**
  * The documents that are lit; `mask` null means all of them.
  * @param {import("../data/data.js").Explorer} data
- * @param {object} state
+ * @param {import("./store.js").State} state
  * @returns {{mask: Uint8Array|null, count: number, by: string|null}}
  */
 export function litMask(data, state) {
@@ -51,7 +51,7 @@ function light(data, state, by, codes) {
 /**
  * The lit documents as a list: in the order of the search, else in their own order.
  * @param {import("../data/data.js").Explorer} data
- * @param {object} state
+ * @param {import("./store.js").State} state
  * @returns {Uint32Array}
  */
 export function litList(data, state) {

@@ -9,7 +9,7 @@
  * @property {number} topic topic at the stage shown, or -1
  * @property {number} node node of the tree, or -1
  * @property {number} word word, or -1
- * @property {object|null} matches result of a search with `documents`, best first
+ * @property {Matches|null} matches what was found
  * @property {string} query text that was searched
  * @property {number} stage temperature shown; the last one is the final model
  * @property {number} map number of the map shown
@@ -23,10 +23,20 @@
  * @property {boolean} dark the theme that "auto" came to
  * @property {boolean} motion whether things may move by themselves
  * @property {boolean} playing whether the slider runs
+ * @property {number} [arrived] how many parts have come besides the points
+ *
+ * @typedef {import("../data/source.js").SearchResult & {documents: Uint32Array}} Matches what a
+ *   search found, and its documents, best first
+ *
+ * @typedef {object} Store
+ * @property {State} state
+ * @property {(patch: Partial<State>) => void} set
+ * @property {(keys: string|string[], fn: (changed: Set<string>) => void) => () => void} on
+ * @property {() => void} flush
  */
 
 /**
- * Whether two values of the state say the same: sets, arrays of numbers and plain records by value.
+ * Whether two values of the state say the same: sets, lists of documents and plain records by value.
  * @param {*} a
  * @param {*} b
  * @returns {boolean}
@@ -35,7 +45,7 @@ export function same(a, b) {
   if (Object.is(a, b)) return true;
   if (!a || !b || typeof a !== "object" || a.constructor !== b.constructor) return false;
   if (a instanceof Set) return a.size === b.size && [...a].every((value) => b.has(value));
-  if (ArrayBuffer.isView(a)) {
+  if (a instanceof Uint32Array) {
     return a.length === b.length && a.every((value, at) => value === b[at]);
   }
   if (a.constructor !== Object) return false;
@@ -45,10 +55,8 @@ export function same(a, b) {
 
 /**
  * A store: listeners hear of all changes of a frame together, once.
- * @param {object} initial
- * @returns {{state: State, set: (patch: object) => void,
- *   on: (keys: string|string[], fn: (changed: Set<string>) => void) => () => void,
- *   flush: () => void}}
+ * @param {State} initial
+ * @returns {Store}
  */
 export function createStore(initial) {
   const state = { ...initial };

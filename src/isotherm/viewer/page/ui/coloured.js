@@ -20,7 +20,9 @@ export function topicsOfWord(spread, own, topics) {
   ]);
   const total = found.reduce((sum, [, p]) => sum + p, 0);
   if (!total) return [];
-  return found.map(([k, p]) => [k, p / total]).sort((a, b) => b[1] - a[1]);
+  return found
+    .map(([k, p]) => /** @type {[number, number]} */ ([k, p / total]))
+    .sort((a, b) => b[1] - a[1]);
 }
 
 /**

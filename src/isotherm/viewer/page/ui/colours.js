@@ -145,7 +145,7 @@ function share(nodes, [low, high], leaves, spans) {
 
 /**
  * The colours of the final topics: those of one branch of the tree have related hues.
- * @param {any} data
+ * @param {import("../data/data.js").Explorer} data
  * @param {Theme} theme
  * @returns {Rgb[]}
  */
@@ -168,7 +168,7 @@ export function topicColours(data, theme) {
 /**
  * The colours of the topics of a stage: each is the mix of what came of it, so colours part as
  * topics do.
- * @param {any} data
+ * @param {import("../data/data.js").Explorer} data
  * @param {number} stage
  * @param {Theme} theme
  * @returns {Rgb[]}
@@ -177,15 +177,16 @@ export function stageColours(data, stage, theme) {
   const finals = topicColours(data, theme);
   const { stages, topics } = data.meta;
   if (!stages.length || !stages[stage] || stage >= stages.length - 1) return finals;
+  const missing = /** @type {Rgb} */ ([...MISSING[theme]]);
   return stages[stage].topics.map((topic) => {
     let weight = 0;
     const sum = [0, 0, 0];
     for (const k of topic.finals) {
       const size = Math.max(topics[k]?.size ?? 0, 1e-6);
-      toLab(finals[k] ?? MISSING[theme]).forEach((c, i) => (sum[i] += c * size));
+      toLab(finals[k] ?? missing).forEach((c, i) => (sum[i] += c * size));
       weight += size;
     }
-    if (!weight) return /** @type {Rgb} */ ([...MISSING[theme]]);
+    if (!weight) return missing;
     const [lightness, a, b] = sum.map((c) => c / weight);
     const lost = Math.min(3, 0.09 / Math.max(Math.hypot(a, b), 1e-6)); // mixing takes colour away
     return seen([lightness, a * Math.max(1, lost), b * Math.max(1, lost)], theme);
@@ -194,7 +195,7 @@ export function stageColours(data, stage, theme) {
 
 /**
  * How the map is coloured at present.
- * @param {any} data
+ * @param {import("../data/data.js").Explorer} data
  * @param {{colour: string, stage: number}} state
  * @param {Theme} theme
  * @returns {Colouring}
@@ -217,7 +218,7 @@ export function colouring(data, state, theme) {
 
 /**
  * The entry of meta.columns that "column:3" means.
- * @param {any} data
+ * @param {import("../data/data.js").Explorer} data
  * @param {string} choice
  * @returns {any} null for "topic" and "none"
  */

@@ -9,13 +9,14 @@ import { openDocument } from "../state/actions.js";
 /**
  * A list of documents.
  * @param {import("../data/data.js").Explorer} data
- * @param {object} store
+ * @param {import("../state/store.js").Store} store
  * @param {string} label
  * @param {{height?: number, more?: (at: number) => HTMLElement[]}} [options] `more` gives what
  *   stands under a title in place of the topics
  * @returns {{element: HTMLElement, show: (documents: ArrayLike<number>) => void, refresh: () => void}}
  */
 export function createDocumentList(data, store, label, options = {}) {
+  /** @type {ArrayLike<number>} */
   let documents = new Uint32Array();
   const list = createList({
     label,
@@ -48,7 +49,7 @@ export function createDocumentList(data, store, label, options = {}) {
 /**
  * The strongest topics of a document with dots and shares.
  * @param {import("../data/data.js").Explorer} data
- * @param {object} state
+ * @param {import("../state/store.js").State} state
  * @param {number} i
  * @param {number} [most]
  * @returns {HTMLElement[]}

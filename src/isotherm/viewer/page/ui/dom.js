@@ -20,18 +20,25 @@ function fill(element, props, children) {
 }
 
 /**
+ * @template {string} T
+ * @typedef {T extends `${infer Name}.${string}` ? Tagged<Name> : T extends keyof HTMLElementTagNameMap
+ *   ? HTMLElementTagNameMap[T] : HTMLElement} Tagged the element that a tag of h() makes
+ */
+
+/**
  * An element. Props: attributes; `text`; `vars` (custom properties of its style); `onclick` and the
  * like are listeners. Children: elements or texts; null and false are left out.
- * @param {string} tag a tag, with classes as in "div.row.wide"
+ * @template {string} T
+ * @param {T} tag a tag, with classes as in "div.row.wide"
  * @param {object|null} [props]
  * @param {...*} children
- * @returns {HTMLElement}
+ * @returns {Tagged<T>}
  */
 export function h(tag, props, ...children) {
   const [name, ...classes] = tag.split(".");
   const element = document.createElement(name);
   if (classes.length) element.className = classes.join(" ");
-  return /** @type {HTMLElement} */ (fill(element, props, children));
+  return /** @type {Tagged<T>} */ (fill(element, props, children));
 }
 
 /**
@@ -65,10 +72,20 @@ export function put(element, ...children) {
   if (!held || element.contains(document.activeElement)) return;
   for (const one of element.querySelectorAll("button, input, select, [tabindex]")) {
     if (nameOf(one) === held) {
-      one.focus({ preventScroll: true });
+      /** @type {HTMLElement} */ (one).focus({ preventScroll: true });
       return;
     }
   }
+}
+
+/**
+ * The element of a selector that something happened in, or null.
+ * @param {Event} event
+ * @param {string} selector
+ * @returns {HTMLElement|null}
+ */
+export function within(event, selector) {
+  return event.target instanceof Element ? event.target.closest(selector) : null;
 }
 
 function nameOf(element) {

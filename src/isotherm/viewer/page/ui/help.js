@@ -101,7 +101,7 @@ export function helpIsOpen() {
  * Tells a newcomer what to do, until something is done.
  * @param {HTMLElement} element
  * @param {import("../data/data.js").Explorer} data
- * @param {object} store
+ * @param {import("../state/store.js").Store} store
  */
 export function createHint(element, data, store) {
   const solid = data.meta.maps[store.state.map].dimensions === 3;

@@ -2,21 +2,19 @@
 
 import { letGo, showStage, walk } from "../state/actions.js";
 import { litBy, litList } from "../state/lit.js";
+import { within } from "./dom.js";
 import { helpIsOpen, openHelp } from "./help.js";
 
 const THEMES = { auto: "light", light: "dark", dark: "auto" };
 
-function typing(target) {
-  return target.closest?.(
-    'input:not([type="checkbox"]):not([type="range"]), textarea, select, [contenteditable]',
-  );
-}
+const TYPED =
+  'input:not([type="checkbox"]):not([type="range"]), textarea, select, [contenteditable]';
 
 /**
  * Listens to the keys.
  * @param {import("../data/data.js").Explorer} data
- * @param {object} store
- * @param {object} map
+ * @param {import("../state/store.js").Store} store
+ * @param {import("../map/map.js").MapView} map
  * @param {{tabs: string[]}} layout
  */
 export function createKeys(data, store, map, layout) {
@@ -59,13 +57,15 @@ export function createKeys(data, store, map, layout) {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || helpIsOpen())
       return;
     if (event.key === "Escape") {
-      if (typing(event.target)) event.target.blur();
-      if (document.body.hasAttribute("data-tools")) document.querySelector("#bar .fold").click();
+      within(event, TYPED)?.blur();
+      /** @type {HTMLElement|null} */
+      const folding = document.querySelector("#bar .fold");
+      if (document.body.hasAttribute("data-tools")) folding.click();
       else letGo(store);
       return;
     }
-    if (typing(event.target)) return;
-    if (event.key === " " && event.target.closest?.("button, a, input, summary")) return;
+    if (within(event, TYPED)) return;
+    if (event.key === " " && within(event, "button, a, input, summary")) return;
     const act = does[event.key];
     if (!act) return;
     event.preventDefault();

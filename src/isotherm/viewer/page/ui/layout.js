@@ -10,7 +10,7 @@ export function capital(text) {
 /**
  * Tabs and their panels.
  * @param {import("../data/data.js").Explorer} data
- * @param {object} store
+ * @param {import("../state/store.js").Store} store
  * @returns {{bodies: Record<string, HTMLElement>, lit: HTMLElement, tabs: string[]}}
  */
 export function createLayout(data, store) {

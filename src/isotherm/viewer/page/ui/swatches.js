@@ -22,7 +22,7 @@ function table(data, dark, stage) {
 /**
  * The colour of a topic at a stage.
  * @param {import("../data/data.js").Explorer} data
- * @param {object} state
+ * @param {import("../state/store.js").State} state
  * @param {number} k
  * @param {number} [stage] the final model unless said
  * @returns {string} CSS
@@ -34,8 +34,9 @@ export function topicColour(data, state, k, stage = data.lastStage) {
 /**
  * The present colouring, with CSS colours.
  * @param {import("../data/data.js").Explorer} data
- * @param {object} state
- * @returns {{kind: string, colours: string[], names: string[], missing: string, column: object|null}}
+ * @param {import("../state/store.js").State} state
+ * @returns {{kind: string, colours: string[], names: string[], missing: string,
+ *   column: import("../data/format.js").Column|null}}
  */
 export function presentColouring(data, state) {
   const found = colouring(data, state, state.dark ? "dark" : "light");

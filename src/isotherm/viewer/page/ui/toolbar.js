@@ -20,6 +20,7 @@ const ICONS = {
   panel: "M4 5h16v14H4zM14 5v14",
 };
 
+/** @type {[string, string, (map: import("../data/format.js").MapMeta) => boolean][]} */
 const OVERLAYS = [
   ["labels", "Labels", () => true],
   ["contours", "Density contours", () => true],
@@ -31,8 +32,8 @@ const OVERLAYS = [
 /**
  * Fills the bar.
  * @param {import("../data/data.js").Explorer} data
- * @param {object} store
- * @param {object} map
+ * @param {import("../state/store.js").Store} store
+ * @param {import("../map/map.js").MapView} map
  */
 export function createToolbar(data, store, map) {
   const { meta, nouns } = data;
@@ -162,7 +163,7 @@ function overlays(data, store) {
     button.focus();
   }
   document.addEventListener("pointerdown", (event) => {
-    if (!around.contains(event.target)) open(false);
+    if (!around.contains(/** @type {Node} */ (event.target))) open(false);
   });
   return around;
 }

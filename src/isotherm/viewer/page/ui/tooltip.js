@@ -9,9 +9,9 @@ const SNIPPET = 180;
  * Keeps the tooltip at the document that the pointer is on.
  * @param {HTMLElement} element
  * @param {import("../data/data.js").Explorer} data
- * @param {object} store
- * @param {object} map
- * @param {object} source
+ * @param {import("../state/store.js").Store} store
+ * @param {import("../map/map.js").MapView} map
+ * @param {import("../data/source.js").Source} source
  */
 export function createTooltip(element, data, store, map, source) {
   const snippets = new Map();
