@@ -350,3 +350,19 @@ def test_expected_counts_add_up_to_the_totals() -> None:
     rows, words = expected(X, theta, phi.astype(float))
     np.testing.assert_allclose(found.rows, rows, rtol=1e-5)
     np.testing.assert_allclose(found.word, words, rtol=1e-5, atol=1e-6)
+
+
+def test_new_rows_begin_at_their_neighbours() -> None:
+    """At the mean of those that they are linked to; a row without any at the mean of all."""
+    model, rng = DTM(3), np.random.default_rng(5)
+    anchors = rng.dirichlet(np.ones(3), 4)
+    (block,) = blocks_of(Counts([[3, 0, 1, 0, 2], [0, 1, 0, 0, 4]]), np.array([0, 2]))
+    links = Links.of(np.array([[1.0, 0, 2, 0], [0, 0, 0, 0]]))
+    params = model.init(place(X).summary, rng.dirichlet(np.ones(X.shape[1]), 3).T)
+    rows = model.for_new_rows().start(params, LinkedBlock.of(block, links, anchors), Cpu("float64"))
+    np.testing.assert_allclose(rows.near, [anchors[0] + 2 * anchors[2], np.zeros(3)])
+    np.testing.assert_array_equal(rows.degree, [[3.0], [0.0]])
+    np.testing.assert_allclose(rows.theta, [rows.near[0] / 3, anchors.mean(axis=0)], rtol=1e-6)
+    plain = model.for_new_rows().start(params, block, Cpu("float64"))
+    np.testing.assert_allclose(plain.theta, np.tile(params.weight, (2, 1)), rtol=1e-6)
+    assert not plain.degree.any()
