@@ -14,7 +14,7 @@ TESTS = Path(__file__).parent
 # Lowest first. A folder, or a module beside the folders, imports from its own line and the lines
 # before it. "" is `isotherm` itself.
 LAYERS = (
-    ("errors", "_checks", "_markup", "_nested", "tree", "format"),
+    ("errors", "_types", "_checks", "_markup", "_nested", "tree", "format"),
     ("data",),
     ("kernels",),
     ("placement", "graph"),

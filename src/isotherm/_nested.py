@@ -6,16 +6,18 @@ engine blend, add and index them without knowing any model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from isotherm._types import Array, IndexArray
 
 T = TypeVar("T", bound=tuple[Any, ...])
+V = TypeVar("V")
 
 
-def apply(function: Callable[..., Any], first: T, *others: T) -> T:
+def apply(function: Callable[..., Array], first: T, *others: T) -> T:
     """Tuple of the same type with `function` applied field by field.
 
     Parameters
@@ -37,7 +39,7 @@ def lerp(old: T, new: T, eta: float) -> T:
     return apply(lambda a, b: a + np.asarray(eta, b.dtype) * (b - a), old, new)
 
 
-def take(value: T, index: NDArray[np.intp]) -> T:
+def take(value: T, index: IndexArray) -> T:
     """Components `index` of every field; components are always the last axis."""
     return apply(lambda a: np.take(a, index, axis=-1), value)
 
@@ -47,13 +49,16 @@ def concatenate(parts: Sequence[T]) -> T:
     return apply(lambda *fields: np.concatenate(fields, axis=0), *parts)
 
 
-def on_host(value: Any) -> Any:
+def on_host(value: V) -> V:
     """The same with numpy's arrays in place of those of a device, in tuples of any depth."""
+    here: Any = value
     if isinstance(value, tuple):
         parts = [on_host(one) for one in value]
-        return _rebuild(value, parts) if hasattr(value, "_fields") else tuple(parts)
-    return np.asarray(value) if hasattr(value, "on_device") else value
+        here = _rebuild(value, parts) if hasattr(value, "_fields") else tuple(parts)
+    elif hasattr(value, "on_device"):
+        here = np.asarray(value)
+    return here  # type: ignore[no-any-return]  # arrays of a device pass for those of numpy
 
 
-def _rebuild(like: T, fields: list[Any]) -> T:
+def _rebuild(like: T, fields: Iterable[Any]) -> T:
     return type(like)(*fields)

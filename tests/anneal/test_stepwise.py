@@ -9,9 +9,11 @@ import pytest
 
 from isotherm.anneal import journal
 from isotherm.anneal.callbacks import Callback, HeldoutRule
-from isotherm.anneal.engine import NO_RELAXATION, Annealer
+from isotherm.anneal.engine import NO_RELAXATION, Annealer, Problem
 from isotherm.anneal.growth.grow import Growth
 from isotherm.anneal.heldout import HeldoutTokens
+from isotherm.anneal.journal import Blank
+from isotherm.anneal.run_state import RunState
 from isotherm.anneal.schedule import Exponential, Fixed, Grid
 from isotherm.anneal.start import Noisy
 from isotherm.anneal.stepwise import Stepwise, completed, stepped
@@ -26,6 +28,7 @@ from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
 from isotherm.models.two_sided import TwoSided
 from isotherm.placement.batches import Batch
+from isotherm.placement.cluster.remote import Remote
 from isotherm.placement.local import Local
 from support.anneal import Memory, place, random_state
 from support.corpora import admixture, one_topic_each
@@ -326,14 +329,15 @@ def test_delays_below_one_are_refused(value: Any) -> None:
         Stepwise(delay=value)
 
 
-def test_data_that_know_no_batches_are_refused() -> None:
-    class Everything:
-        summary = place(admixture(20, 8)[0]).summary
-
-    with pytest.raises(IsothermError, match="Everything, which sweeps all of them at once"):
-        Annealer(Fixed(1.0), stepwise=Stepwise(5)).run(
-            Aspect(2), Everything(), rng(), state=State((), (), 0.0)
-        )  # fmt: skip
+def test_rows_on_workers_have_no_batches() -> None:
+    remote = Remote.__new__(Remote)
+    with pytest.raises(IsothermError, match=r"which sweeps all of them at once.*leave the client"):
+        Annealer(Fixed(1.0), stepwise=Stepwise(5))._passed(
+            Problem(Aspect(2), remote, rng(), None, 0.0, Blank()),
+            RunState.starting(Aspect(2), State((), (), 0.0), False),
+        )
+    with pytest.raises(IsothermError, match="which sweeps all of them at once"):
+        remote.sweep(expect, (), within=slice(1))
 
 
 def test_rates_fall_as_they_are_said_to() -> None:

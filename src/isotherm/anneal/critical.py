@@ -267,7 +267,7 @@ def _without_small(data: Data, deviations: Any, vectors: Array, least: Array) ->
 
 def _measure(
     k: Kernels, block: Any, deviation: Any, vectors: Array, bounds: _Sums | None = None
-) -> Expected:
+) -> Expected[Deviation, _Sums]:
     """Parts and shares of all rows together, or of the dense ones."""
     if not isinstance(deviation, Deviation):
         # What splits is no set of rows.
@@ -283,7 +283,7 @@ def _measure(
 
 def _leave_out(
     k: Kernels, block: Any, deviation: Deviation, vectors: Array, bounds: _Sums
-) -> Expected:
+) -> Expected[Deviation, tuple[()]]:
     rows = _dense(deviation.parts(block, vectors, k), deviation.shares(), bounds)
     if rows.shape[1] > deviation.gain.shape[1]:
         rows = np.asarray(rows.any(axis=1, keepdims=True))
@@ -298,7 +298,9 @@ def _dense(parts: Array, shares: Array, bounds: _Sums) -> Array:
     return np.asarray((parts * bounds.shares > bounds.parts * shares) & (bounds.shares > 0))
 
 
-def _take(k: Kernels, block: Any, deviation: Deviation, index: Array) -> Expected:
+def _take(
+    k: Kernels, block: Any, deviation: Deviation, index: Array
+) -> Expected[Deviation, tuple[()]]:
     return Expected(deviation.taken(index), (), 0.0)
 
 
@@ -311,11 +313,13 @@ def _deviations(
 
 def _deviate(
     k: Kernels, block: Any, rows: Any, model: Model, params: Any, temperature: float, which: Array
-) -> Expected:
+) -> Expected[Curvature, tuple[()]]:
     return Expected(model.deviation(params, rows, block, temperature, which, k), (), 0.0)
 
 
-def _multiply(k: Kernels, block: Any, deviation: Curvature, vectors: Array) -> Expected:
+def _multiply(
+    k: Kernels, block: Any, deviation: Curvature, vectors: Array
+) -> Expected[Curvature, _Vector]:
     return Expected(deviation, _Vector(deviation.product(block, vectors, k)), 0.0)
 
 

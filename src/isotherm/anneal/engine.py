@@ -11,10 +11,11 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from isotherm._types import Array, BlockIn, ParamsT, Rng, RowsT, Stats, StatsT
 from isotherm.anneal import journal
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.growth.grow import Growth
@@ -30,9 +31,8 @@ from isotherm.anneal.relax import (
 from isotherm.anneal.run_state import RunState
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.start import Noisy, Start
-from isotherm.anneal.stepwise import Stepwise, batches_of, completed, stepped
+from isotherm.anneal.stepwise import Stepwise, completed, stepped
 from isotherm.anneal.trace import Fit, Outcome, Record, State
-from isotherm.data.base import Array
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import Model, expect
@@ -53,7 +53,7 @@ class Problem(NamedTuple):
 
     model: Model
     data: Data
-    rng: np.random.Generator
+    rng: Rng
     heldout: Heldout | None
     gain: float
     page: Page
@@ -125,7 +125,7 @@ class Annealer:
         self,
         model: Model,
         data: Data,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         heldout: Heldout | None = None,
         state: State | None = None,
@@ -320,7 +320,7 @@ class Annealer:
         first = self.schedule.restarts or not run.fit.trace
         return min(limit, self.max_sweeps) + first
 
-    def _swept(self, problem: Problem, run: RunState) -> tuple[RowsHandle, Any, float]:
+    def _swept(self, problem: Problem, run: RunState) -> tuple[RowsHandle, Stats, float]:
         """Rows, statistics and free energy of a full sweep, of which callbacks are told."""
         state, temperature, sweep = run.state, run.temperature, run.sweep + 1
         rows, stats, energy = problem.data.sweep(
@@ -341,7 +341,7 @@ class Annealer:
         if self.stepwise is None or run.before:
             return run
         model, data, temperature = run.model, problem.data, run.temperature
-        batches = batches_of(data)
+        batches = data.batches
         steps = self.stepwise.passes * len(batches)
         if run.step == steps:
             return run
@@ -373,5 +373,11 @@ def _nothing(temperature: float, number: int) -> None:
     """For callbacks that do not listen."""
 
 
-def _likelihood(k: Kernels, block: Any, rows: Any, model: Model, params: Any) -> Expected:
+def _likelihood(
+    k: Kernels,
+    block: BlockIn,
+    rows: RowsT,
+    model: Model[ParamsT, RowsT, StatsT, BlockIn],
+    params: ParamsT,
+) -> Expected[RowsT, tuple[()]]:
     return Expected(rows, (), model.log_likelihood(params, rows, block, k))

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from isotherm import _nested
+from isotherm._nested import T
+from isotherm._types import RowStates
 from isotherm.data.base import Array, Block
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import CountModel
@@ -58,15 +60,15 @@ def fold_block(
     temperature: float,
     tol: float,
     max_sweeps: int,
-) -> Expected:
+) -> Expected[RowStates, tuple[()]]:
     """Row states of one block; a row that is done is frozen, and left out once half of them are."""
-    model = model.for_new_rows()
-    state = model.start(params, block, k)
+    folding = model.for_new_rows()
+    state = folding.start(params, block, k)
     result = _nested.apply(np.copy, state)
     part, index = block, np.arange(block.n_rows)
     moving = np.ones(block.n_rows, bool)
     for _ in range(max_sweeps):
-        new = model.expect(params, state, part, temperature, k).rows
+        new = folding.expect(params, state, part, temperature, k).rows
         moved = _moved(state, new, tol)
         state = _advanced(state, new, moving)
         moving &= moved
@@ -81,16 +83,16 @@ def fold_block(
     return Expected(result, (), 0.0)
 
 
-def _advanced(old: Any, new: Any, moving: Array) -> Any:
+def _advanced(old: T, new: T, moving: Array) -> T:
     """The new state of rows that still move, the old one of rows that are done."""
-    return _nested.apply(
-        lambda before, now: np.where(moving.reshape(-1, *[1] * (now.ndim - 1)), now, before),
-        old,
-        new,
-    )
+
+    def one(before: Array, now: Array) -> Array:
+        return np.where(moving.reshape(-1, *[1] * (now.ndim - 1)), now, before)
+
+    return _nested.apply(one, old, new)
 
 
-def _rows(state: Any, index: Array) -> Any:
+def _rows(state: T, index: Array) -> T:
     return _nested.apply(lambda field: field[index], state)
 
 

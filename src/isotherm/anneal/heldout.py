@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from isotherm._types import RowStates
 from isotherm.anneal.fold import FOLD_SWEEPS, FOLD_TOL, fold_block
 from isotherm.anneal.trace import State
 from isotherm.data.base import Array, Block, Summary
@@ -150,7 +151,7 @@ def _predict(
     params: Any,
     background: Array,
     smoothing: float,
-) -> Expected:
+) -> Expected[RowStates, _Tokens]:
     weights, table = model.mixture(params, rows)
     p = k.dots(block, weights, table).astype(np.float64)
     if smoothing:
@@ -169,7 +170,7 @@ def _row_density(
     params: Any,
     weight: Array,
     temperature: float,
-) -> Expected:
+) -> Expected[tuple[()], _Tokens]:
     """Sum of log sum_k pi_k L_ik."""
     with np.errstate(divide="ignore"):
         return _density(k, block, model, params, np.log(weight), False)
@@ -183,7 +184,7 @@ def _best_density(
     params: Any,
     weight: Array,
     temperature: float,
-) -> Expected:
+) -> Expected[tuple[()], _Tokens]:
     """Sum of max_k log L_ik."""
     return _density(k, block, model, params, np.zeros(len(weight)), True)
 
@@ -196,13 +197,15 @@ def _folded_density(
     params: Any,
     weight: Array,
     temperature: float,
-) -> Expected:
+) -> Expected[tuple[()], _Tokens]:
     """Sum of log sum_k psi_ik L_ik with psi folded in at the current temperature."""
     folded = fold_block(k, block, (), model, params, temperature, FOLD_TOL, FOLD_SWEEPS).rows
     return _own_density(k, block, folded, model, params)
 
 
-def _own_density(k: Kernels, block: Block, rows: Any, model: CountModel, params: Any) -> Expected:
+def _own_density(
+    k: Kernels, block: Block, rows: Any, model: CountModel, params: Any
+) -> Expected[tuple[()], _Tokens]:
     """Sum of log sum_k psi_ik L_ik with the rows' own weights."""
     return _density(
         k, block, model, params, floored_log(model.mixture(params, rows).weights), False
@@ -211,7 +214,7 @@ def _own_density(k: Kernels, block: Block, rows: Any, model: CountModel, params:
 
 def _density(
     k: Kernels, block: Block, model: CountModel, params: Any, prior: Array, hard: bool
-) -> Expected:
+) -> Expected[tuple[()], _Tokens]:
     _, table = model.components(params)
     logs = k.logs(table, 1.0)
     total = k.row(block, logs, prior, hard=hard).log_z

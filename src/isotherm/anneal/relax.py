@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from isotherm import _nested
+from isotherm._types import Arrays, RowStates
 from isotherm.anneal.trace import State
 from isotherm.data.base import Array
 from isotherm.kernels.base import Kernels
@@ -71,7 +72,7 @@ def relax(model: Model, data: Data, old: State, new: State, eta: float) -> State
 
 def _blend(
     k: Kernels, block: Any, both: Any, old_mass: Array, new_mass: Array, eta: float
-) -> Expected:
+) -> Expected[RowStates, Arrays]:
     """Rows a factor eta along the way, and their total per component."""
     old, new = both
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from isotherm._types import RowsT
 from isotherm.anneal.trace import State
 from isotherm.data.base import Array, Block
 from isotherm.kernels.base import Kernels
@@ -147,7 +148,9 @@ def _copies(model: CountModel, data: Data) -> Array:
     return np.repeat(marginal[:, None], model.n_components, axis=1)
 
 
-def _begin(k: Kernels, block: Any, rows: Any, model: Model, params: Any) -> Expected:
+def _begin(
+    k: Kernels, block: Any, rows: Any, model: Model, params: Any
+) -> Expected[RowsT, tuple[()]]:
     return Expected(model.start(params, block, k), (), 0.0)
 
 
@@ -191,7 +194,9 @@ def _gram_times(data: Data, scale: Array, scaled: Array, shift: Array) -> Array:
     return table
 
 
-def _gram_share(k: Kernels, block: Block, rows: Any, scaled: Array, shift: Array) -> Expected:
+def _gram_share(
+    k: Kernels, block: Block, rows: Any, scaled: Array, shift: Array
+) -> Expected[tuple[()], _Table]:
     """Once the right factor is centred, the left one is: what it would take off adds up to zero."""
     totals = block.row_totals
     inverse = np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0)

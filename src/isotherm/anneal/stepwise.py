@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from isotherm import _nested
+from isotherm._types import Arrays
 from isotherm.anneal.trace import State
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
@@ -92,20 +93,9 @@ class Stepwise:
         return float((step + self.delay) ** -self.decay)
 
 
-def batches_of(data: Data) -> tuple[Batch, ...]:
-    """Batches of the data; an error where rows cannot be swept by batches."""
-    found: tuple[Batch, ...] | None = getattr(data, "batches", None)
-    if found is None:
-        raise IsothermError(
-            f"rows are in {type(data).__name__}, which sweeps all of them at once; stepwise sweeps "
-            "need them in memory or in StoredCounts: leave the client, or the batches, out"
-        )
-    return found
-
-
 def stepped(
     model: Model,
-    data: Any,
+    data: Data,
     state: State,
     stats: Any,
     temperature: float,
@@ -151,6 +141,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
 
 
-def _row_mass(k: Kernels, block: Any, rows: Any) -> Expected:
+def _row_mass(k: Kernels, block: Any, rows: Any) -> Expected[tuple[()], Arrays]:
     """Total of the rows of a block for every component."""
     return Expected((), _nested.apply(lambda a: a.sum(axis=0, dtype=np.float64), rows), 0.0)

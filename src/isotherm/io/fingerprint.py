@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from isotherm._types import RowStates
 from isotherm.anneal.trace import State
 from isotherm.data.base import Array
 from isotherm.format.archive import library
@@ -113,7 +114,7 @@ def _is_rule(callback: Any) -> bool:
     return bool(settings and settings.frozen)
 
 
-def _sum(k: Any, block: Any, rows: Any) -> Expected:
+def _sum(k: Any, block: Any, rows: Any) -> Expected[RowStates, _Sums]:
     """Fingerprint of a block as numbers that add up over blocks."""
     found = np.frombuffer(bytes.fromhex(digest(block)), np.uint8)
     return Expected(rows, _Sums(found.astype(np.float64)), 0.0)

@@ -99,7 +99,7 @@ class Aspect(Topics):
 
     def expect(
         self, params: AspectParams, rows: AspectRows, block: Block, temperature: float, k: Kernels
-    ) -> Expected:
+    ) -> Expected[AspectRows, AspectStats]:
         """Q(a|x,y) ~ P(a) [P(x|a) P(y|a)]^b (eq. 40); energy -T sum n log z."""
         U, V = self._tables(params, rows, temperature, k)
         sums = k.pair(block, U, V)

@@ -7,11 +7,22 @@ sweep at fixed temperature never raises their sum.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from isotherm.data.base import Array, Block, Summary
+from isotherm._types import (
+    Array,
+    BlockIn,
+    ParamsIn,
+    ParamsT,
+    Rng,
+    RowsT,
+    StatsT,
+    SummaryIn,
+)
+from isotherm.data.base import Block, Summary
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.reference import floored_log
 from isotherm.placement.base import Expected
@@ -51,10 +62,10 @@ class Probes(NamedTuple):
     tol: float = 1e-10
 
 
-class Curvature(Protocol):
+class Curvature(Protocol[BlockIn]):
     """Share of a block in the symmetric matrices whose large eigenvalues say what splits."""
 
-    def product(self, block: Any, vectors: Array, k: Kernels) -> Array:
+    def product(self, block: BlockIn, vectors: Array, k: Kernels) -> Array:
         """Each vector (size, C) times the matrix of its component."""
         ...
 
@@ -110,8 +121,11 @@ class Deviation(NamedTuple):
         return image
 
 
-class Model(Protocol):
-    """What the engine asks of a model. `Params`, `Rows` and `Stats` are the model's own tuples."""
+class Model(Protocol[ParamsT, RowsT, StatsT, BlockIn, SummaryIn]):
+    """What the engine asks of a model: `Model[Params, Rows, Stats]`, its own named tuples.
+
+    `Block` and `Summary`, of counts or of vectors, may follow.
+    """
 
     @property
     def n_components(self) -> int:
@@ -137,53 +151,59 @@ class Model(Protocol):
         """The one-component model that this one is above its first critical temperature."""
         ...
 
-    def collapsed(self, summary: Any, dtype: Any) -> Any:
+    def collapsed(self, summary: SummaryIn, dtype: DTypeLike) -> ParamsT:
         """Parameters with every component at the mean of the data."""
         ...
 
-    def start(self, params: Any, block: Any, k: Kernels) -> Any:
+    def start(self, params: ParamsT, block: BlockIn, k: Kernels) -> RowsT:
         """Rows before the first E-step."""
         ...
 
     def expect(
-        self, params: Any, rows: Any, block: Any, temperature: float, k: Kernels
-    ) -> Expected:
+        self, params: ParamsT, rows: RowsT, block: BlockIn, temperature: float, k: Kernels
+    ) -> Expected[RowsT, StatsT]:
         """E-step on a block: new rows, statistics that add up, share of the free energy."""
         ...
 
     def maximize(
-        self, stats: Any, params: Any, temperature: float, k: Kernels
-    ) -> tuple[Any, float]:
+        self, stats: StatsT, params: ParamsT, temperature: float, k: Kernels
+    ) -> tuple[ParamsT, float]:
         """M-step: new parameters, and the part of their energy that no block can see."""
         ...
 
-    def prior_energy(self, params: Any, summary: Any) -> float:
+    def prior_energy(self, params: ParamsT, summary: SummaryIn) -> float:
         """The part of the energy of any parameters that no block can see."""
         ...
 
-    def project(self, relaxed: Any, reached: Any) -> Any:
+    def project(self, relaxed: ParamsT, reached: ParamsT) -> ParamsT:
         """Valid parameters next to `relaxed`, an extrapolation past the EM point `reached`."""
         ...
 
-    def perturb(self, params: Any, rng: np.random.Generator, noise: float) -> Any:
+    def perturb(self, params: ParamsT, rng: Rng, noise: float) -> ParamsT:
         """Parameters with every component moved by relative noise, normalised again."""
         ...
 
-    def log_likelihood(self, params: Any, rows: Any, block: Any, k: Kernels) -> float:
+    def log_likelihood(self, params: ParamsT, rows: RowsT, block: BlockIn, k: Kernels) -> float:
         """Log-likelihood of a block at T = 1."""
         ...
 
-    def sizes(self, params: Any) -> tuple[int, int]:
+    def sizes(self, params: ParamsT) -> tuple[int, int]:
         """Number of components, and of those that are distinct."""
         ...
 
-    def probes(self, params: Any) -> Probes:
+    def probes(self, params: ParamsT) -> Probes:
         """What may split next."""
         ...
 
     def deviation(
-        self, params: Any, rows: Any, block: Any, temperature: float, components: Array, k: Kernels
-    ) -> Curvature:
+        self,
+        params: ParamsT,
+        rows: RowsT,
+        block: BlockIn,
+        temperature: float,
+        components: Array,
+        k: Kernels,
+    ) -> Curvature[BlockIn]:
         """Curvatures of some components (C,) over a block."""
         ...
 
@@ -192,43 +212,80 @@ class Model(Protocol):
         ...
 
 
-class CountModel(Model, Protocol):
+class FoldingModel(Protocol[ParamsIn, RowsT, BlockIn]):
+    """What folding in asks of a model: a start of rows, and E-steps under fixed parameters."""
+
+    def start(self, params: ParamsIn, block: BlockIn, k: Kernels) -> RowsT:
+        """Rows before the first E-step."""
+        ...
+
+    def expect(
+        self, params: ParamsIn, rows: RowsT, block: BlockIn, temperature: float, k: Kernels
+    ) -> Expected[RowsT]:
+        """E-step on a block."""
+        ...
+
+
+class CountModel(
+    Model[ParamsT, RowsT, StatsT, BlockIn, Summary], Protocol[ParamsT, RowsT, StatsT, BlockIn]
+):
     """A model of counts: what starts, held-out scores and estimators ask besides."""
 
-    def init(self, summary: Summary, table: Array) -> Any:
+    def init(self, summary: Summary, table: Array) -> ParamsT:
         """Parameters with equal weights and the given column distributions (J, K)."""
         ...
 
-    def mixture(self, params: Any, rows: Any) -> Mixture:
+    def mixture(self, params: ParamsT, rows: RowsT) -> Mixture:
         """Predictive distribution of the rows of a block."""
         ...
 
-    def components(self, params: Any) -> tuple[Array, Array]:
+    def components(self, params: ParamsT) -> tuple[Array, Array]:
         """Weights (K,) and distributions (J, K) of the components."""
         ...
 
-    def for_new_rows(self) -> Any:
+    def for_new_rows(self) -> FoldingModel[ParamsT]:
         """The model whose E-step rows are given that the parameters were not fitted to."""
         ...
 
 
-class GrowingModel(CountModel, Protocol):
+class GrowingModel(
+    CountModel[ParamsT, RowsT, StatsT, BlockIn], Protocol[ParamsT, RowsT, StatsT, BlockIn]
+):
     """A model of counts whose components may split: what growing asks besides."""
 
-    def sized(self, n_components: int) -> Any:
+    def sized(self, n_components: int) -> GrowingModel:
         """The same model with another number of components; they share pseudo-counts."""
         ...
 
-    def pushed(self, params: Any, moves: Array) -> Any:
+    def pushed(self, params: ParamsT, moves: Array) -> ParamsT:
         """Parameters with the distributions multiplied by exp(moves), (J, K)."""
         ...
 
 
 def expect(
-    k: Kernels, block: Any, rows: Any, model: Model, params: Any, temperature: float
-) -> Expected:
+    k: Kernels,
+    block: BlockIn,
+    rows: RowsT,
+    model: Model[ParamsT, RowsT, StatsT, BlockIn],
+    params: ParamsT,
+    temperature: float,
+) -> Expected[RowsT, StatsT]:
     """The E-step of a model as a task of a sweep."""
     return model.expect(params, rows, block, temperature, k)
+
+
+class WordTopics(Protocol):
+    """Parameters, as a named tuple, with column distributions (J, K)."""
+
+    @property
+    def word_topic(self) -> Array:
+        """P(y|k), (J, K)."""
+        ...
+
+    def _replace(self, *, word_topic: Array) -> Self: ...
+
+
+WithTopics = TypeVar("WithTopics", bound=WordTopics)
 
 
 class Topics:
@@ -239,30 +296,32 @@ class Topics:
         """EM: the free energy never rises."""
         return True
 
-    def for_new_rows(self) -> Any:
+    def for_new_rows(self: FoldingModel) -> FoldingModel:
         """The same model."""
         return self
 
-    def collapsed(self: CountModel, summary: Summary, dtype: Any) -> Any:
+    def collapsed(self: CountModel[ParamsT], summary: Summary, dtype: DTypeLike) -> ParamsT:
         """Every component is the marginal distribution of the columns."""
         marginal = unigram(summary).astype(dtype)
         return self.init(summary, np.repeat(marginal[:, None], self.n_components, axis=1))
 
-    def log_likelihood(self: CountModel, params: Any, rows: Any, block: Block, k: Kernels) -> float:
+    def log_likelihood(
+        self: CountModel[ParamsT, RowsT], params: ParamsT, rows: RowsT, block: Block, k: Kernels
+    ) -> float:
         """Sum of n log P(y|x) over the tokens of a block."""
         p = k.dots(block, *self.mixture(params, rows))
         return float(block.weighted @ floored_log(p.astype(np.float64)))
 
-    def sizes(self: CountModel, params: Any) -> tuple[int, int]:
+    def sizes(self: CountModel[ParamsT], params: ParamsT) -> tuple[int, int]:
         """Number of components, and of those that are distinct."""
         weight, table = self.components(params)
         return len(weight), len(distinct_components(weight, table))
 
-    def pushed(self, params: Any, moves: Array) -> Any:
+    def pushed(self, params: WithTopics, moves: Array) -> WithTopics:
         """Parameters with P(y|k) multiplied by exp(moves), (J, K), and normalised."""
         return params._replace(word_topic=normalized(params.word_topic * np.exp(moves)))
 
-    def probes(self: CountModel, params: Any) -> Probes:
+    def probes(self: CountModel[ParamsT], params: ParamsT) -> Probes:
         """Every distinct component has one critical temperature."""
         weight, table = self.components(params)
         return Probes(distinct_components(weight, table), 1, len(table), len(table) < 3)

@@ -45,7 +45,7 @@ class Cluster(RowMixture):
 
     def expect(
         self, params: ClusterParams, rows: ClusterRows, block: Block, temperature: float, k: Kernels
-    ) -> Expected:
+    ) -> Expected[ClusterRows, ClusterStats]:
         """Q(c|x) ~ P(c) exp(b sum_y n log P(y|c)) (eq. 41); energy -T sum log z."""
         logs, prior, scale = self.scores(params, temperature, k)
         sums = k.row(block, logs, prior, hard=temperature == 0)

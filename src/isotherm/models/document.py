@@ -44,7 +44,7 @@ class Document(RowMixture):
 
     def expect(
         self, params: ClusterParams, rows: ClusterRows, block: Block, temperature: float, k: Kernels
-    ) -> Expected:
+    ) -> Expected[ClusterRows, ClusterStats]:
         """Rho = softmax(logL / (T - 1)), or softmax((log psi + logL) / T) when stepwise."""
         if self.stepwise:
             scale, hard = temperature, False

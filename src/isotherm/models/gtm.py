@@ -126,7 +126,7 @@ class Gtm:
 
     def expect(
         self, params: GtmParams, rows: NoRows, block: VectorBlock, temperature: float, k: Kernels
-    ) -> Expected:
+    ) -> Expected[NoRows, GtmStats]:
         """R_ki ~ exp(-|x_i - y_k|^2 / (2 s T)); energy F of the block."""
         s = float(params.noise)
         sums = k.nodes(block, self.centres(params), s * temperature)

@@ -189,7 +189,7 @@ class Hierarchy(Topics):
 
     def expect(
         self, params: HierarchyParams, rows: Any, block: Block, temperature: float, k: Kernels
-    ) -> Expected:
+    ) -> Expected[HierarchyRows | ClusterRows, NodeStats | ClusterStats]:
         """Q(c|x) ~ P(c) exp(Ta/T sum_y n log m(x,y,c)) (eqs. 35, 36); energy -T sum log z."""
         aspect, power = self._powers(temperature)
         hard, scale = temperature == 0, aspect / power

@@ -81,7 +81,7 @@ class Lda(Topics):
 
     def expect(
         self, params: LdaParams, rows: LdaRows, block: Block, temperature: float, k: Kernels
-    ) -> Expected:
+    ) -> Expected[LdaRows, LdaStats]:
         """Topics phi ~ beta exp(E log theta_x) and their sums; energy minus the bound."""
         U, top, own = self._shares(params, rows)
         sums = k.pair(block, U.astype(k.dtype), params.word_topic)

@@ -93,9 +93,9 @@ class AspectLeaveOneOut(Aspect):
         nothing = np.zeros((block.nnz, len(params.weight)), k.dtype)
         return PairRows(super().start(params, block, k).table.astype(np.float64), nothing)
 
-    def expect(
+    def expect(  # type: ignore[override]  # rows hold the last posterior, too
         self, params: Any, rows: Any, block: Block, temperature: float, k: Kernels
-    ) -> Expected:
+    ) -> Expected[PairRows, AspectStats]:
         """Q(a) ~ (N_a - q) [(N_xa - q) (N_ya - q) / (N_a - q)^2]^b, q the last Q (eqs. 42-45)."""
         sums = k.pair_loo(
             block, rows.table, params.columns, rows.posterior, 1.0 / temperature, self.temper_prior
@@ -168,7 +168,7 @@ class ClusterLeaveOneOut(Cluster):
 
     def expect(
         self, params: Any, rows: ClusterRows, block: Block, temperature: float, k: Kernels
-    ) -> Expected:
+    ) -> Expected[ClusterRows, ClusterStats]:
         """Q(c|x) as in `Cluster` from the counts of all other rows (eqs. 46, 47)."""
         sums = k.row_loo(
             block,

@@ -136,7 +136,7 @@ class Linked(Topics):
 
     def expect(
         self, params: LinkedParams, rows: LinkedRows, block: Block, temperature: float, k: Kernels
-    ) -> Expected:
+    ) -> Expected[LinkedRows, LinkedStats]:
         """Expected counts, then the step of theta; energy of the rows that came in."""
         if not isinstance(block, LinkedBlock) or block.anchors is not None:
             raise IsothermError(
@@ -240,7 +240,7 @@ class NewRows(Topics):
 
     def expect(
         self, params: LinkedParams, rows: NewRowsState, block: Block, temperature: float, k: Kernels
-    ) -> Expected:
+    ) -> Expected[NewRowsState, tuple[()]]:
         """Expected counts and new weights; rows without counts stay."""
         found = expected_counts(rows.theta, params.word_topic, block, temperature, k)
         theta = self.model.pulled(found.rows, rows.near, rows.degree, rows.theta, k)

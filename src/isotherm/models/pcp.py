@@ -219,7 +219,7 @@ class Pcp(Bayesian):
 
     def expect(
         self, params: PcpParams, rows: ClusterRows, block: Block, temperature: float, k: Kernels
-    ) -> Expected:
+    ) -> Expected[ClusterRows, ClusterStats]:
         """Clusters psi ~ exp(b (sum_y n log R_my + E log pi_m)), R = exp(E log theta) beta."""
         means = params.word_topic @ self.factors(params).T
         prior = self.log_prior(params) / temperature
@@ -267,7 +267,7 @@ class FactorizedPcp(Bayesian):
 
     def expect(
         self, params: PcpParams, rows: FactorizedRows, block: Block, temperature: float, k: Kernels
-    ) -> Expected:
+    ) -> Expected[FactorizedRows, FactorizedStats]:
         """Topics phi ~ beta exp(psi E log theta), sums z; psi ~ exp(b (z E log theta + E log pi)).
 
         The energy is that of the psi given, with phi at its optimum.

@@ -51,7 +51,7 @@ class Segments(Cluster):
 
     def expect(
         self, params: ClusterParams, rows: ClusterRows, block: Block, temperature: float, k: Kernels
-    ) -> Expected:
+    ) -> Expected[ClusterRows, ClusterStats]:
         """Q(c|x) ~ P(c) exp(b sum_y n log P(y|c) + gamma sum_{x' ~ x} Q(c|x')), colour by colour.
 
         Energy -sum Q log P(n|c) - T [ sum Q log(P/Q) + gamma sum_pairs sum_c Q Q ].

@@ -60,7 +60,7 @@ class Ttmm(Projection):
 
     def expect(
         self, params: TtmmParams, rows: ClusterRows, block: Block, temperature: float, k: Kernels
-    ) -> Expected:
+    ) -> Expected[ClusterRows, ClusterStats]:
         """Q(c|x) ~ [pi_c exp(sum_y n log R_cy)]^b, R = theta beta; energy -T sum log z."""
         scale = temperature if temperature > 0 else 1.0
         logs = log_means(params.word_topic @ params.topic, scale, k)

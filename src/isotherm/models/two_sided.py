@@ -165,7 +165,7 @@ class TwoSided(Topics):
         block: Block,
         temperature: float,
         k: Kernels,
-    ) -> Expected:
+    ) -> Expected[ClusterRows, ClusterStats]:
         """Q(c|x) ~ pi(c) exp(b sum_d A(x,d) log phi(c,d)), A = n Q_y (eqs. 30, 55).
 
         The columns' part of the energy depends on the temperature, so every block adds a share of

@@ -13,7 +13,7 @@ from isotherm import _nested
 from isotherm.data.base import Array, Block, blocks_of, row_bounds
 from isotherm.data.counts import Counts
 from isotherm.kernels.base import Kernels
-from isotherm.placement.base import ALL, RowsHandle, Task
+from isotherm.placement.base import ALL, Here, New, Old, RowsHandle, Shared, Sums, Task
 from isotherm.placement.batches import Batch, Layout, dealt, layout, spans
 
 
@@ -89,8 +89,12 @@ class Local:
         return spans(firsts, totals)
 
     def sweep(
-        self, task: Task, rows: RowsHandle, *shared: Any, within: slice = ALL
-    ) -> tuple[RowsHandle, Any, float]:
+        self,
+        task: Task[Here, Old, *Shared, New, Sums],
+        rows: RowsHandle,
+        *shared: *Shared,
+        within: slice = ALL,
+    ) -> tuple[RowsHandle, Sums, float]:
         """Run the task on every block and add up statistics and energies, in block order.
 
         `within` is for some blocks alone: the others keep their rows.

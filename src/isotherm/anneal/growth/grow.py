@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from isotherm import _nested
+from isotherm._types import RowStates
 from isotherm.anneal.critical import component_splits
 from isotherm.anneal.run_state import RunState, Solution
 from isotherm.anneal.trace import Record, State, Step
@@ -266,7 +267,7 @@ def regrouped(
 
 def _regroup_rows(
     k: Kernels, block: Any, rows: Any, index: Array, share: Array, summed: Any
-) -> Expected:
+) -> Expected[RowStates, tuple[()]]:
     return Expected(_regroup(rows, index, share, summed), (), 0.0)
 
 

@@ -148,7 +148,9 @@ def tree_of(joins: list[Join], similarities: list[float]) -> Tree:
     return Tree(tuple(parents), tuple(leaves[k] for k in sorted(leaves)), (), tuple(known))
 
 
-def _meetings(k: Any, block: Any, rows: Any, model: CountModel, params: Any) -> Expected:
+def _meetings(
+    k: Any, block: Any, rows: Any, model: CountModel, params: Any
+) -> Expected[tuple[()], _Meetings]:
     weights = np.asarray(_nested.on_host(model.mixture(params, rows)).weights, np.float64)
     heavy = np.asarray(block.row_totals * block.weight, np.float64)
     return Expected((), _Meetings(weights.T @ (weights * heavy[:, None])), 0.0)

@@ -24,7 +24,8 @@ from isotherm.data.stored import StoredCounts
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.cpu.backend import Cpu
-from isotherm.placement.base import RowsHandle, Task
+from isotherm.placement.base import ALL, Here, New, Old, RowsHandle, Shared, Sums, Task
+from isotherm.placement.batches import Batch
 from isotherm.placement.cluster import row_versions
 from isotherm.placement.cluster import worker as _shares
 from isotherm.placement.cluster.row_versions import Recipe, Version
@@ -371,8 +372,27 @@ class Remote:
         """One empty state for all blocks together."""
         return ((),)
 
-    def sweep(self, task: Task, rows: RowsHandle, *shared: Any) -> tuple[RowsHandle, Any, float]:
-        """Run the task on every block, wherever it is; add up along a tree that is always one."""
+    @property
+    def batches(self) -> tuple[Batch, ...]:
+        """There are none: a sweep is one message to each worker."""
+        raise IsothermError(
+            "rows are on the workers of a cluster, which sweeps all of them at once; stepwise "
+            "sweeps need them in memory or in StoredCounts: leave the client, or the batches, out"
+        )
+
+    def sweep(
+        self,
+        task: Task[Here, Old, *Shared, New, Sums],
+        rows: RowsHandle,
+        *shared: *Shared,
+        within: slice = ALL,
+    ) -> tuple[RowsHandle, Sums, float]:
+        """Run the task on every block, wherever it is; add up along a tree that is always one.
+
+        `within` names no blocks: there are no batches.
+        """
+        if within != ALL:
+            self.batches  # noqa: B018 (says why not)
         recipe = Recipe(self, task, self._recipe_of(rows[0]), _nested.on_host(shared))
         stats, energy = self.cluster.swept(recipe)
         if recipe.depth >= COPIED_EVERY:

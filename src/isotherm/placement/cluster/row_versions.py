@@ -10,13 +10,13 @@ from typing import Any
 
 from isotherm import _nested
 from isotherm.errors import IsothermError
-from isotherm.placement.base import Task
+from isotherm.placement.base import AnyTask
 
 
 class Recipe:
     """How a row state came to be: enough to make it again, for any block."""
 
-    def __init__(self, data: Any, task: Task | None, rows: Any, shared: tuple[Any, ...]) -> None:
+    def __init__(self, data: Any, task: AnyTask | None, rows: Any, shared: tuple[Any, ...]) -> None:
         self.name = new_name(data.cluster.owner_name)
         self.data, self.task, self.rows, self.shared = data, task, rows, shared
         self.depth: int = 1 + max((one.depth for one in recipes(rows)), default=0)

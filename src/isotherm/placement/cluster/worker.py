@@ -18,7 +18,7 @@ from isotherm import _nested
 from isotherm.data.base import Array, blocks_of
 from isotherm.data.counts import Counts
 from isotherm.kernels.devices import Elsewhere
-from isotherm.placement.base import Task
+from isotherm.placement.base import AnyTask
 
 # Node of the tree (level, number) -> statistics and energy of all blocks below it.
 Nodes = dict[tuple[int, int], tuple[Any, float]]
@@ -50,7 +50,7 @@ def work(
     made: str,
     kernels: Any,
     n_threads: int,
-    parts: tuple[Task, tuple[Any, ...]],
+    parts: tuple[AnyTask, tuple[Any, ...]],
     n_blocks: int,
     dead: Iterable[str],
 ) -> Nodes:

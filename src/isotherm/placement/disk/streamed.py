@@ -24,7 +24,7 @@ from isotherm.data.stored import MEGABYTE, StoredCounts
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
 from isotherm.placement import memory
-from isotherm.placement.base import ALL, RowsHandle, Task
+from isotherm.placement.base import ALL, Here, New, Old, RowsHandle, Shared, Sums, Task
 from isotherm.placement.batches import Batch, Layout, Run, dealt, layout, rows_of, spans
 from isotherm.placement.disk.cache import Held, Kept, Shelf
 
@@ -145,16 +145,20 @@ class Streamed:
         return (Held((), 0),) * len(self.blocks)
 
     def sweep(
-        self, task: Task, rows: RowsHandle, *shared: Any, within: slice = ALL
-    ) -> tuple[RowsHandle, Any, float]:
+        self,
+        task: Task[Here, Old, *Shared, New, Sums],
+        rows: RowsHandle,
+        *shared: *Shared,
+        within: slice = ALL,
+    ) -> tuple[RowsHandle, Sums, float]:
         """Run the task on every block and add up statistics and energies, in block order.
 
         `within` is for some blocks alone: the others keep their rows.
         """
         found: list[Any] = [*rows]
         last: Future[Any] | None = None
-        total, energy = None, 0.0
-        numbers = range(len(self.blocks))[within]
+        total: Sums | None = None
+        energy, numbers = 0.0, range(len(self.blocks))[within]
         with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(1) as writer:
             ahead = reader.submit(self._opened, numbers[0], rows)
             for at, number in enumerate(numbers):
@@ -171,6 +175,8 @@ class Streamed:
                 total = _added(total, part.stats, len(numbers))
                 del part
             found[numbers[-1]] = last.result() if last is not None else None
+        if total is None:
+            raise ValueError("a sweep over no blocks")
         return tuple(found), total, energy
 
     def _opened(self, number: int, rows: RowsHandle) -> tuple[Any, Any]:
@@ -249,7 +255,7 @@ def _open(kept: Any) -> Any:
     return tuple(_open(one) for one in kept) if isinstance(kept, tuple) else kept.open()
 
 
-def _added(total: Any, stats: Any, n_blocks: int) -> Any:
+def _added(total: Sums | None, stats: Sums, n_blocks: int) -> Sums:
     """Statistics so far and those of one more block, in float64 if there are several."""
     if n_blocks == 1:
         return stats
