@@ -113,7 +113,7 @@ def free(page: Any, places: np.ndarray, documents: np.ndarray) -> np.ndarray:
     points = (places[documents, :2] + origin(page)).tolist()
     found = page.evaluate(
         "points => points.map(([x, y]) =>"
-        " document.elementFromPoint(x, y)?.className === 'map-hand')",
+        " document.elementFromPoint(x, y)?.className === 'map-surface')",
         points,
     )
     return np.asarray(documents[np.array(found)])
@@ -459,7 +459,7 @@ def test_two_fingers_zoom_and_move(page: Any) -> None:
     before = projected(page)
     page.evaluate(
         """() => {
-          const hand = document.querySelector(".map-hand");
+          const hand = document.querySelector(".map-surface");
           hand.setPointerCapture = () => {};
           const { left, top } = hand.getBoundingClientRect();
           const send = (type, pointerId, x, y) => hand.dispatchEvent(new PointerEvent(type, {

@@ -69,7 +69,7 @@ def test_the_pointer_brings_title_topics_and_first_words(page: Any, told: dict[s
         "box => { for (let i = 20; i < isotherm.data.n; i++) {"
         " const { x, y, visible } = isotherm.map.project(i);"
         " const top = document.elementFromPoint(box.x + x, box.y + y);"
-        " if (visible && top?.className === 'map-hand' && isotherm.map.pick(x, y) === i)"
+        " if (visible && top?.className === 'map-surface' && isotherm.map.pick(x, y) === i)"
         "   return [i, box.x + x, box.y + y]; } }",
         box,
     )

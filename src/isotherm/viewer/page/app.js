@@ -2,12 +2,12 @@
 
 import { openSource } from "./data/source.js";
 import { createStore } from "./state/store.js";
-import { Explorer } from "./data/data.js";
+import { Explorer } from "./data/explorer.js";
 import { createMap } from "./map/map.js";
 import { createLayout } from "./ui/layout.js";
 import { createToolbar } from "./ui/toolbar.js";
 import { createLegend } from "./panels/legend.js";
-import { createLit } from "./panels/selection.js";
+import { createHighlightBar } from "./panels/selection.js";
 import { createTopics } from "./panels/topics.js";
 import { createTree } from "./panels/tree.js";
 import { createSearch } from "./panels/search.js";
@@ -112,7 +112,7 @@ export async function start() {
     createAddress(data, store, layout.tabs);
     createToolbar(data, store, map);
     createLegend(document.getElementById("legend"), data, store, map);
-    createLit(layout.lit, data, store, map);
+    createHighlightBar(layout.highlight, data, store, map);
     createTopics(layout.bodies.topics, data, store);
     createTree(layout.bodies.tree, data, store);
     createSearch(layout.bodies.search, data, store, source);

@@ -3,7 +3,7 @@
 import { sharesOf } from "./values.js";
 
 const WORD = /[\p{L}\p{N}\p{M}_]+/gu;
-// Longest query that is read, in words, and most topics that are told of it.
+// Longest query that is read, in words, and most topics that are returned for it.
 const MOST_WORDS = 2000;
 const MOST_TOPICS = 10;
 // How stems are known: of so many words or more, less than this share is inflected.
@@ -31,15 +31,15 @@ export function createLocalSearch(words, index, documents, points) {
   return (query, n) => {
     const { counts, unknown } = wordsOf(query, ids, stems);
     const topics = topicsOf(counts, words, points.meta.n_topics);
-    const found = ranked(counts, postings).slice(0, n);
+    const hits = ranked(counts, postings).slice(0, n);
     const share = new Map(topics);
-    const most = new Set(found.map((hit) => hit.document));
+    const most = new Set(hits.map((hit) => hit.document));
     const amounts = contributions(counts, postings, most);
     return {
       known: [...counts.keys()].map((w) => vocabulary.get(w)),
       unknown,
       topics,
-      hits: found.map(({ document, score }) => ({
+      hits: hits.map(({ document, score }) => ({
         document,
         score,
         words: amounts.get(document).map(([w, amount]) => [vocabulary.get(w), amount]),
@@ -153,9 +153,9 @@ function createPostings(index) {
   const idf = new Float64Array(nWords);
   const norms = new Float64Array(nDocuments);
   for (let w = 0; w < nWords; w++) {
-    let found = 0;
-    each(w, () => found++);
-    idf[w] = found ? Math.log(1 + nDocuments / found) : 0;
+    let frequency = 0;
+    each(w, () => frequency++);
+    idf[w] = frequency ? Math.log(1 + nDocuments / frequency) : 0;
     each(w, (i, count) => (norms[i] += (damped(count) * idf[w]) ** 2));
   }
   return { each, idf, norms: norms.map(Math.sqrt), nDocuments };

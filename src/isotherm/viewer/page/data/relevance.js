@@ -2,25 +2,25 @@
 
 /**
  * Words of a topic with probability and lift, as far as both are known.
- * @param {import("./data.js").Explorer} data
- * @param {import("./data.js").Topic} topic
+ * @param {import("./explorer.js").Explorer} data
+ * @param {import("./explorer.js").Topic} topic
  * @returns {{word: string, p: number, lift: number}[]}
  */
 export function wordsOf(data, topic) {
   const totals = data.parts.words?.array("totals");
   const all = data.tokens;
-  const found = new Map();
+  const words = new Map();
   const lifts = new Map(topic.lift ?? []);
   const base = (word) => {
     const w = all ? data.wordId(word) : -1;
     return w < 0 ? NaN : totals[w] / all;
   };
   for (const [word, p] of topic.words)
-    found.set(word, { word, p, lift: lifts.get(word) ?? p / base(word) });
+    words.set(word, { word, p, lift: lifts.get(word) ?? p / base(word) });
   for (const [word, lift] of topic.lift ?? []) {
-    if (!found.has(word)) found.set(word, { word, p: lift * base(word), lift });
+    if (!words.has(word)) words.set(word, { word, p: lift * base(word), lift });
   }
-  return [...found.values()];
+  return [...words.values()];
 }
 
 /**

@@ -25,23 +25,23 @@ export function shares(codes, size, documents) {
   const here = countCodes(codes, size, documents);
   const everywhere = new Uint32Array(size + 1);
   for (let i = 0; i < codes.length; i++) everywhere[Math.min(codes[i], size)]++;
-  const found = [];
+  const entries = [];
   for (let code = 0; code < size; code++) {
     if (!here[code]) continue;
-    found.push({
+    entries.push({
       code,
       count: here[code],
       share: here[code] / documents.length,
       base: everywhere[code] / codes.length,
     });
   }
-  return found.sort((a, b) => b.count - a.count);
+  return entries.sort((a, b) => b.count - a.count);
 }
 
 /**
  * Words that a mixture of topics has more of than the collection: by p log (p / base), from the
  * first words of the topics.
- * @param {import("./data.js").Topic[]} topics
+ * @param {import("./explorer.js").Topic[]} topics
  * @param {{code: number, share: number}[]} mixture
  * @param {number} most
  * @returns {{word: string, p: number, ratio: number}[]}

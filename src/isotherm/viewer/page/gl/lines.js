@@ -1,6 +1,6 @@
 /** Straight lines on the graphics card, behind the points. */
 
-import { createProgram } from "./card.js";
+import { createProgram } from "./program.js";
 import { LINE_FRAGMENT, LINE_VERTEX } from "./shaders.js";
 
 /** A few lines that change with every view. */

@@ -1,6 +1,6 @@
 /** The points on the graphics card: buffers, and drawing any part of them. */
 
-import { createProgram, Sheet } from "./card.js";
+import { createProgram, Sheet } from "./program.js";
 import { Lines } from "./lines.js";
 import { POINT_FRAGMENT, POINT_VERTEX } from "./shaders.js";
 import { Sprites } from "./sprites.js";
@@ -17,7 +17,7 @@ const KEPT = 4; // buffers of places that stay on the card: two stages, and wher
  * @property {number} depth half of how deep the cloud is
  * @property {number} fog 0..1 how much of the colour is lost far away
  * @property {number} opacity
- * @property {number} dimming 0..1 how far those that are not lit step back
+ * @property {number} dimming 0..1 how far those that are not highlighted step back
  * @property {[number, number, number]} background 0..255
  * @property {Float32Array|null} frame ends of lines behind the points
  * @property {[number, number, number, number]} frameColour 0..1
@@ -47,8 +47,8 @@ export class Scene {
     this.places = new Map();
     this.vao = gl.createVertexArray();
     this.styles = gl.createBuffer();
-    this.litIndex = gl.createBuffer();
-    this.litCount = 0;
+    this.highlightIndex = gl.createBuffer();
+    this.highlightCount = 0;
     this.masked = false;
     this.sized = false;
     this.palette = gl.createTexture();
@@ -65,7 +65,7 @@ export class Scene {
     gl.vertexAttribIPointer(2, 1, gl.UNSIGNED_SHORT, 4, 0);
     gl.enableVertexAttribArray(3);
     gl.vertexAttribPointer(3, 2, gl.UNSIGNED_BYTE, true, 4, 2);
-    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.litIndex);
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.highlightIndex);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA); // colours come premultiplied
     gl.enable(gl.DEPTH_TEST);
@@ -117,15 +117,15 @@ export class Scene {
   }
 
   /**
-   * Codes, sizes and light of all documents.
+   * Codes and sizes of all documents, and which are highlighted.
    * @param {Uint16Array} codes index in the palette
    * @param {Uint8Array|null} sizes 0..255
-   * @param {Uint8Array|null} mask null: all are lit
+   * @param {Uint8Array|null} mask null: all are highlighted
    */
   setStyles(codes, sizes, mask) {
     const { gl, order } = this;
-    const packed = new Uint32Array(order.length); // code, size, lit: little-endian
-    const lit = mask ? new Uint32Array(order.length) : null;
+    const packed = new Uint32Array(order.length); // code, size, highlighted: little-endian
+    const highlights = mask ? new Uint32Array(order.length) : null;
     let count = 0;
     for (let at = 0; at < order.length; at++) {
       const i = order[at];
@@ -133,16 +133,17 @@ export class Scene {
       if (sizes) word |= sizes[i] << 16;
       if (mask && mask[i]) {
         word |= 0xff000000;
-        lit[count++] = at;
+        highlights[count++] = at;
       }
       packed[at] = word;
     }
     gl.bindVertexArray(this.vao);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.styles);
     gl.bufferData(gl.ARRAY_BUFFER, packed, gl.DYNAMIC_DRAW);
-    if (lit) gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, lit.subarray(0, count), gl.DYNAMIC_DRAW);
+    if (highlights)
+      gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, highlights.subarray(0, count), gl.DYNAMIC_DRAW);
     this.masked = mask !== null;
-    this.litCount = count;
+    this.highlightCount = count;
     this.sized = sizes !== null;
   }
 
@@ -204,21 +205,21 @@ export class Scene {
   }
 
   /**
-   * Adds points to the picture. The lit ones have the nearer half of the depth to themselves, so
+   * Adds points to the picture. The highlighted ones have the nearer half of the depth to themselves, so
    * they stay on top whatever is added later.
    * @param {[number, number]} some positions from, to (without)
-   * @param {[number, number]} lit the same among the lit
+   * @param {[number, number]} highlights the same among the highlighted
    */
-  draw(some, lit) {
+  draw(some, highlights) {
     const { gl, uniforms } = this;
     this.prepare();
     gl.uniform1i(uniforms.pass, this.masked ? 1 : 0);
     gl.depthRange(this.masked ? 0.5 : 0, 1);
     if (some[1] > some[0]) gl.drawArrays(gl.POINTS, some[0], some[1] - some[0]);
-    if (!this.masked || lit[1] <= lit[0]) return;
+    if (!this.masked || highlights[1] <= highlights[0]) return;
     gl.uniform1i(uniforms.pass, 2);
     gl.depthRange(0, 0.5);
-    gl.drawElements(gl.POINTS, lit[1] - lit[0], gl.UNSIGNED_INT, 4 * lit[0]);
+    gl.drawElements(gl.POINTS, highlights[1] - highlights[0], gl.UNSIGNED_INT, 4 * highlights[0]);
   }
 
   /**

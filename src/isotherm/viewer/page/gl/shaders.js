@@ -2,7 +2,7 @@
 
 import { STEPS } from "../data/format.js";
 
-/** The size of points that are not lit, as a share of that of others. */
+/** The size of points that are not highlighted, as a share of that of others. */
 export const DIMMED = 0.85;
 
 /** One vertex is one document; places of two stages are mixed on the card. */
@@ -12,7 +12,7 @@ precision highp int;
 layout(location = 0) in vec4 from;
 layout(location = 1) in vec4 to;
 layout(location = 2) in uint code;
-layout(location = 3) in vec2 style;       // size 0..1; lit 0 or 1
+layout(location = 3) in vec2 style;       // size 0..1; highlighted 0 or 1
 
 uniform mat4 matrix;
 uniform float mixing;
@@ -22,10 +22,10 @@ uniform float eye;                        // how far it is; 0: flat
 uniform float depth;                      // half of how deep the cloud is
 uniform float fog;
 uniform float sized;
-uniform int pass;                         // 0: all; 1: those that are not lit; 2: lit
+uniform int pass;                         // 0: all; 1: those that are not highlighted; 2: highlighted
 uniform vec3 background;
 uniform float opacity;
-uniform float dimming;                    // 0..1 how far those that are not lit step back
+uniform float dimming;                    // 0..1 how far those that are not highlighted step back
 uniform highp sampler2D palette;
 
 flat out vec4 colour;
@@ -34,8 +34,8 @@ flat out float radius;
 void main() {
   const float full = 65535.0 / ${STEPS}.0;  // the card has 16 bits as 0..1
   vec4 hue = texelFetch(palette, ivec2(int(code & 255u), int(code >> 8)), 0);
-  bool lit = style.y > 0.5;
-  bool gone = hue.a < 0.5 || max(from.x, to.x) > 0.99999 || (pass == 1 && lit);
+  bool highlighted = style.y > 0.5;
+  bool gone = hue.a < 0.5 || max(from.x, to.x) > 0.99999 || (pass == 1 && highlighted);
   vec4 place = matrix * vec4(mix(from.xyz, to.xyz, mixing) * full, 1.0);
   gl_Position = gone ? vec4(2.0, 2.0, 2.0, 1.0) : place;
 

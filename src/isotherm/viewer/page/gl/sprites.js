@@ -1,6 +1,6 @@
 /** Pieces of text on the graphics card: written once on a small canvas, then only moved. */
 
-import { createProgram } from "./card.js";
+import { createProgram } from "./program.js";
 import { inscribe } from "./text.js";
 import { SPRITE_FRAGMENT, SPRITE_VERTEX } from "./shaders.js";
 

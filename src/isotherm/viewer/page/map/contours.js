@@ -87,14 +87,15 @@ function smoothed(cells, reach) {
 function levels(density) {
   const sorted = Float32Array.from(density).sort().reverse();
   const total = sorted.reduce((sum, value) => sum + value, 0);
-  const found = [];
+  const thresholds = [];
   let sum = 0;
   for (const value of sorted) {
-    if (found.length === SHARES.length || value <= 0 || total === 0) break;
+    if (thresholds.length === SHARES.length || value <= 0 || total === 0) break;
     sum += value;
-    while (found.length < SHARES.length && sum >= SHARES[found.length] * total) found.push(value);
+    while (thresholds.length < SHARES.length && sum >= SHARES[thresholds.length] * total)
+      thresholds.push(value);
   }
-  return found;
+  return thresholds;
 }
 
 /** Marching squares: where the density crosses the level, with straight pieces. */

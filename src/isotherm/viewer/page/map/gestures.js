@@ -1,4 +1,4 @@
-/** Fingers, mouse and keys, told as what they mean. */
+/** What fingers, mouse and keys mean. */
 
 const CLICK = 4; // pixels that a hand may tremble
 
@@ -127,7 +127,7 @@ export function listen(element, means) {
     event.preventDefault();
   }
 
-  const heard = {
+  const listeners = {
     pointerdown: down,
     pointermove: move,
     pointerup: up,
@@ -137,10 +137,11 @@ export function listen(element, means) {
     keydown: key,
     contextmenu: (event) => event.preventDefault(),
   };
-  for (const [type, fn] of Object.entries(heard)) {
+  for (const [type, fn] of Object.entries(listeners)) {
     element.addEventListener(type, fn, { passive: false });
   }
-  return () => Object.entries(heard).forEach(([type, fn]) => element.removeEventListener(type, fn));
+  return () =>
+    Object.entries(listeners).forEach(([type, fn]) => element.removeEventListener(type, fn));
 }
 
 /**

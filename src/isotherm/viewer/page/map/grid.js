@@ -12,7 +12,7 @@ import { continuous, css } from "../ui/colours.js";
 
 /**
  * The grid of a map.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {number} map
  * @returns {Lattice|null} null where the map has none
  */

@@ -23,7 +23,7 @@ export function createLayers(element, label) {
   layers.contexts = { under: layers.under.getContext("2d"), over: layers.over.getContext("2d") };
   layers.hoverRing = ring(element);
   layers.openRing = ring(element);
-  layers.hand = hand(element, label);
+  layers.surface = surface(element, label);
   layers.message = document.createElement("p");
   layers.message.className = "map-message";
   layers.message.hidden = true;
@@ -39,42 +39,42 @@ function place(element, styles) {
 }
 
 /** What a hand touches and keys go to: above all sheets, of which some come and go. */
-function hand(element, label) {
-  const found = document.createElement("div");
-  found.className = "map-hand";
-  found.tabIndex = 0;
-  found.setAttribute("role", "application");
-  found.setAttribute("aria-label", label);
-  place(found, { position: "absolute", left: "0", top: "0", width: "100%", height: "100%" });
-  place(found, { touchAction: "none", userSelect: "none", outlineOffset: "-3px", cursor: "grab" });
-  element.append(found);
-  return found;
+function surface(element, label) {
+  const input = document.createElement("div");
+  input.className = "map-surface";
+  input.tabIndex = 0;
+  input.setAttribute("role", "application");
+  input.setAttribute("aria-label", label);
+  place(input, { position: "absolute", left: "0", top: "0", width: "100%", height: "100%" });
+  place(input, { touchAction: "none", userSelect: "none", outlineOffset: "-3px", cursor: "grab" });
+  element.append(input);
+  return input;
 }
 
 /** A ring around one point: an element, so that the points need not be drawn again for it. */
 function ring(element) {
-  const found = document.createElement("div");
-  found.className = "map-ring";
-  found.hidden = true;
-  place(found, { position: "absolute", left: "0", top: "0", borderRadius: "50%" });
-  place(found, { pointerEvents: "none", boxSizing: "border-box", border: "2px solid" });
-  element.append(found);
-  return found;
+  const circle = document.createElement("div");
+  circle.className = "map-ring";
+  circle.hidden = true;
+  place(circle, { position: "absolute", left: "0", top: "0", borderRadius: "50%" });
+  place(circle, { pointerEvents: "none", boxSizing: "border-box", border: "2px solid" });
+  element.append(circle);
+  return circle;
 }
 
 /**
  * Puts a ring around a place, or takes it away.
- * @param {HTMLElement} found
+ * @param {HTMLElement} circle
  * @param {{x: number, y: number, radius: number}|null} at CSS pixels
  * @param {{line: string, halo: string}} colours
  */
-export function showRing(found, at, { line, halo }) {
-  found.hidden = at === null;
+export function showRing(circle, at, { line, halo }) {
+  circle.hidden = at === null;
   if (at === null) return;
   const size = 2 * at.radius + 8;
-  place(found, { width: `${size}px`, height: `${size}px`, borderColor: line });
-  found.style.boxShadow = `0 0 0 2px ${halo}, inset 0 0 0 1px ${halo}`;
-  found.style.transform = `translate(${at.x - size / 2}px, ${at.y - size / 2}px)`;
+  place(circle, { width: `${size}px`, height: `${size}px`, borderColor: line });
+  circle.style.boxShadow = `0 0 0 2px ${halo}, inset 0 0 0 1px ${halo}`;
+  circle.style.transform = `translate(${at.x - size / 2}px, ${at.y - size / 2}px)`;
 }
 
 /**
@@ -127,11 +127,11 @@ export function cleared(layers, name) {
  */
 export function backgroundOf(element, theme) {
   for (let at = element; at; at = at.parentElement) {
-    const found =
+    const channels =
       getComputedStyle(at)
         .backgroundColor.match(/[\d.]+/g)
         ?.map(Number) ?? [];
-    if (found.length === 3 || found[3] > 0.5) return [found[0], found[1], found[2]];
+    if (channels.length === 3 || channels[3] > 0.5) return [channels[0], channels[1], channels[2]];
   }
   return theme === "dark" ? [18, 20, 24] : [255, 255, 255];
 }

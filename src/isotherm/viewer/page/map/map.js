@@ -1,6 +1,6 @@
 /** The map as the rest of the page knows it. */
 
-import { Hand } from "./hand.js";
+import { Interaction } from "./interaction.js";
 import { View } from "./view.js";
 
 /**
@@ -24,18 +24,18 @@ import { View } from "./view.js";
 /**
  * Makes the map in an element; it follows the store and sets hover, document, selected and topic.
  * @param {HTMLElement} element
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").Store} store
  * @returns {MapView}
  */
 export function createMap(element, data, store) {
   const view = new View(element, data, store);
-  const hand = new Hand(view, store);
-  view.onFrame = () => hand.hover();
-  const offs = [hand.off, ...follow(view, hand, store)];
+  const interaction = new Interaction(view, store);
+  view.onFrame = () => interaction.hover();
+  const offs = [interaction.off, ...follow(view, interaction, store)];
   return {
-    project: (i) => view.aim.project(i),
-    pick: (x, y, reach = 6) => view.aim.pick(x, y, reach),
+    project: (i) => view.hitTest.project(i),
+    pick: (x, y, reach = 6) => view.hitTest.pick(x, y, reach),
     stats: () => statistics(view.painter),
     painted: () => view.painted,
     settle: () => view.settle(),
@@ -44,9 +44,9 @@ export function createMap(element, data, store) {
     zoom: (factor) => view.zoom(factor),
     reset: () => view.reset(),
     setInset: (inset) => view.setInset(inset),
-    setMode: (mode) => hand.setMode(mode),
-    focus: () => view.layers.hand.focus(),
-    labels: () => view.decor.labels.boxes(),
+    setMode: (mode) => interaction.setMode(mode),
+    focus: () => view.layers.surface.focus(),
+    labels: () => view.overlays.labels.boxes(),
     destroy: () => {
       offs.forEach((off) => off());
       view.destroy();
@@ -55,7 +55,7 @@ export function createMap(element, data, store) {
 }
 
 /** Tells the map what has changed in the state and in the window. */
-function follow(view, hand, store) {
+function follow(view, interaction, store) {
   const stale =
     (...what) =>
     () =>
@@ -73,14 +73,14 @@ function follow(view, hand, store) {
     store.on(["colour"], stale("codes", "palette", "labels")),
     store.on(["hidden"], stale("palette", "labels")),
     store.on(["size"], stale("sizes")),
-    store.on(["matches", "selected", "node", "topic"], stale("lit", "labels")),
+    store.on(["matches", "selected", "node", "topic"], stale("highlight", "labels")),
     store.on(["theme", "dark"], stale("theme", "palette", "labels")),
     store.on(["overlays", "motion"], stale()),
     store.on(["hover", "document"], () => view.request()),
-    store.on(["mode"], () => hand.setMode(store.state.mode)),
+    store.on(["mode"], () => interaction.setMode(store.state.mode)),
   ];
 }
 
-function statistics({ pace, drawn, complete }) {
-  return { frames: pace.frames, drawn, ms: pace.milliseconds, budget: pace.budget, complete };
+function statistics({ budget, drawn, complete }) {
+  return { frames: budget.frames, drawn, ms: budget.milliseconds, budget: budget.points, complete };
 }

@@ -1,13 +1,13 @@
 /** Draws the points: a fair sample while things move, then the rest piece by piece. */
 
-import { Flat, MOST } from "../gl/flat.js";
-import { Pace } from "./pace.js";
+import { Canvas2d, MOST } from "../gl/canvas2d.js";
+import { FrameBudget } from "./frame_budget.js";
 import { shuffled } from "./places.js";
 import { Scene } from "../gl/scene.js";
 
-const LIT_AT_ONCE = 5000; // what was searched for is seen while things move, too
+const HIGHLIGHTS_AT_ONCE = 5000; // what was searched for is seen while things move, too
 
-/** Keeps what the card was told, to tell it again when the card was lost. */
+/** Keeps what the card was sent, to send it again when the card was lost. */
 export class Painter {
   /**
    * @param {ReturnType<typeof import("./layers.js").createLayers>} layers
@@ -18,10 +18,10 @@ export class Painter {
     this.layers = layers;
     this.n = n;
     this.order = shuffled(n);
-    this.pace = new Pace(n);
-    this.told = new Map();
+    this.budget = new FrameBudget(n);
+    this.sent = new Map();
     this.next = 0;
-    this.nextLit = 0;
+    this.nextHighlight = 0;
     this.lost = false;
     this.direct = false;
     this.open();
@@ -32,7 +32,7 @@ export class Painter {
     layers.points.addEventListener("webglcontextrestored", () => {
       this.lost = false;
       this.scene = new Scene(layers.points, this.order);
-      for (const [name, values] of this.told) this.scene[name](...values);
+      for (const [name, values] of this.sent) this.scene[name](...values);
       again();
     });
   }
@@ -50,7 +50,7 @@ export class Painter {
     const canvas = layers.points.cloneNode(); // the old one may have a context of another kind
     layers.points.replaceWith(canvas);
     layers.points = canvas;
-    this.scene = new Flat(canvas, this.order);
+    this.scene = new Canvas2d(canvas, this.order);
     this.n = Math.min(this.n, MOST);
     const some =
       this.order.length > MOST ? `; it shows ${MOST.toLocaleString("en")} points only` : "";
@@ -66,8 +66,8 @@ export class Painter {
   }
 
   /** @param {"setPlaces"|"setStyles"|"setPalette"} name @param {any[]} values */
-  tell(name, ...values) {
-    this.told.set(name, values);
+  send(name, ...values) {
+    this.sent.set(name, values);
     if (!this.lost) this.scene[name](...values);
   }
 
@@ -75,13 +75,13 @@ export class Painter {
   busy() {
     if (this.lost) return false;
     if (this.scene.busy()) return true;
-    this.pace.done();
+    this.budget.done();
     return false;
   }
 
   /** Whether every point is in the picture. */
   get complete() {
-    return this.lost || (this.next >= this.n && this.nextLit >= this.scene.litCount);
+    return this.lost || (this.next >= this.n && this.nextHighlight >= this.scene.highlightCount);
   }
 
   /** How many points are in the picture. */
@@ -90,21 +90,21 @@ export class Painter {
   }
 
   /**
-   * An empty picture. While things stir, and where all points fit one frame, they go to the screen
+   * An empty picture. While things move, and where all points fit one frame, they go to the screen
    * at once; a sheet that the rest is added to costs a copy of it in every frame.
    * @param {import("../gl/scene.js").Look} look
-   * @param {boolean} stirring
+   * @param {boolean} moving
    */
-  restart(look, stirring) {
+  restart(look, moving) {
     this.next = 0;
-    this.nextLit = 0;
-    this.direct = stirring || this.n + this.scene.litCount <= this.pace.budget;
+    this.nextHighlight = 0;
+    this.direct = moving || this.n + this.scene.highlightCount <= this.budget.points;
     if (!this.lost) this.scene.begin(look, this.direct);
   }
 
   /** Whether what is on the screen cannot be added to. */
-  isSpent(stirring, fading) {
-    return this.direct && (this.complete ? fading : !stirring);
+  mustRestart(moving, fading) {
+    return this.direct && (this.complete ? fading : !moving);
   }
 
   /** Brings the picture to the screen. @param {import("../gl/text.js").Writing[]} writings */
@@ -117,14 +117,17 @@ export class Painter {
   /** Adds as many points as a frame has time for. */
   more() {
     if (this.complete || (this.direct && this.next > 0)) return;
-    const { scene, pace } = this;
-    const budget = this.next > 0 ? pace.piece : pace.budget;
-    const share = Math.max(LIT_AT_ONCE, Math.floor(budget / 2));
-    const lit = Math.min(scene.litCount - this.nextLit, share);
-    const some = Math.min(this.n - this.next, Math.max(budget - lit, 1000));
-    pace.start(lit + some);
-    scene.draw([this.next, this.next + some], [this.nextLit, this.nextLit + lit]);
+    const { scene, budget } = this;
+    const most = this.next > 0 ? budget.piece : budget.points;
+    const share = Math.max(HIGHLIGHTS_AT_ONCE, Math.floor(most / 2));
+    const highlights = Math.min(scene.highlightCount - this.nextHighlight, share);
+    const some = Math.min(this.n - this.next, Math.max(most - highlights, 1000));
+    budget.start(highlights + some);
+    scene.draw(
+      [this.next, this.next + some],
+      [this.nextHighlight, this.nextHighlight + highlights],
+    );
     this.next += some;
-    this.nextLit += lit;
+    this.nextHighlight += highlights;
   }
 }

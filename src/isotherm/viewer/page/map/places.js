@@ -21,7 +21,7 @@ export function shuffled(n) {
 
 /**
  * Places of all documents in a map at a stage: those kept for the stage, or else the final ones.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {number} map
  * @param {number} stage
  * @returns {Uint16Array} (I, L) flat
@@ -87,12 +87,12 @@ export function mainBox(places, dimensions) {
  */
 export function middles(places, dimensions, codes, count) {
   const most = 1000; // a sample is enough: those that come first are at no special place
-  const found = Array.from({ length: count }, () => []);
+  const groups = Array.from({ length: count }, () => []);
   for (let i = 0; i < codes.length; i++) {
-    const own = found[codes[i]];
+    const own = groups[codes[i]];
     if (own && own.length < most && places[i * dimensions] !== NONE_16) own.push(i);
   }
-  return found.map((documents) => {
+  return groups.map((documents) => {
     if (!documents.length) return null;
     return Array.from({ length: dimensions }, (_, d) => {
       const values = Uint16Array.from(documents, (i) => places[i * dimensions + d]).sort();

@@ -6,7 +6,7 @@ import { columnOf } from "../ui/colours.js";
 /**
  * Codes of all documents in the present colouring; values that are missing get the one after the
  * last.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {{colour: string}} state
  * @param {number} stage
  * @param {number} count colours of the colouring
@@ -30,7 +30,7 @@ export function codesOf(data, state, stage, count) {
 
 /**
  * Sizes of all documents by a column of numbers.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {{size: string}} state
  * @returns {Uint8Array|null} 0..255; null: all alike
  */

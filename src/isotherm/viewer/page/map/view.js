@@ -1,15 +1,15 @@
 /** What the map shows, and the frames in which it shows it. */
 
-import { Aim } from "./aim.js";
+import { HitTest } from "./hit_test.js";
 import { Camera } from "./camera.js";
 import { colouring, css } from "../ui/colours.js";
-import { Decor } from "./decor.js";
+import { Overlays } from "./overlays.js";
 import { farEdges } from "./grid.js";
 import { backgroundOf, createLayers, fitLayers, pictureOf, showRing } from "./layers.js";
-import { litMask } from "../state/lit.js";
+import { highlightMask } from "../state/highlight.js";
 import { Motion, isStill } from "./motion.js";
 import { Painter } from "./painter.js";
-import { Passage } from "./morph.js";
+import { Transition } from "./transition.js";
 import { bounds, mainBox } from "./places.js";
 import { codesOf, lookOf, paletteOf, sizesOf } from "./styles.js";
 
@@ -18,7 +18,7 @@ const NO_INSET = { left: 0, top: 0, right: 0, bottom: 0 };
 
 /** One map on the screen. `stale` names what has changed since the last frame. */
 export class View {
-  /** @param {HTMLElement} element @param {import("../data/data.js").Explorer} data @param {import("../state/store.js").Store} store */
+  /** @param {HTMLElement} element @param {import("../data/explorer.js").Explorer} data @param {import("../state/store.js").Store} store */
   constructor(element, data, store) {
     this.element = element;
     this.data = data;
@@ -26,19 +26,19 @@ export class View {
     this.n = data.meta.n_documents;
     this.layers = createLayers(element, describe(data.meta));
     this.painter = new Painter(this.layers, this.n, () => this.redraw());
-    this.aim = new Aim(this);
-    this.decor = new Decor(this.layers, data);
-    this.passage = new Passage(data, store.state.stage);
+    this.hitTest = new HitTest(this);
+    this.overlays = new Overlays(this.layers, data);
+    this.transition = new Transition(data, store.state.stage);
     this.motion = new Motion();
     this.cameras = new Map();
     this.inset = NO_INSET;
-    this.stale = new Set(["theme", "codes", "sizes", "lit", "palette", "labels", "points"]);
+    this.stale = new Set(["theme", "codes", "sizes", "highlight", "palette", "labels", "points"]);
     this.fading = false;
     this.outline = null;
     this.settlers = [];
     /** @type {Promise<void>} the first picture */
     this.painted = new Promise((resolve) => (this.begun = resolve));
-    this.stirred = -Infinity; // when a hand has last moved the map
+    this.lastMoved = -Infinity; // when a hand has last moved the map
     this.onFrame = () => {};
     this.frame = 0;
     this.fit();
@@ -60,7 +60,7 @@ export class View {
   }
 
   get places() {
-    return this.passage.places(this.state.map);
+    return this.transition.places(this.state.map);
   }
 
   /** The camera of the map that is shown; each map keeps its own. */
@@ -80,28 +80,28 @@ export class View {
 
   /** Brings to the card what has changed. */
   refresh() {
-    const { stale, painter, data, state, passage } = this;
+    const { stale, painter, data, state, transition } = this;
     if (stale.has("theme")) this.background = backgroundOf(this.element, this.theme);
-    this.colouring = colouring(data, { ...state, stage: passage.stage }, this.theme);
+    this.colouring = colouring(data, { ...state, stage: transition.stage }, this.theme);
     if (stale.has("codes")) {
-      this.codes = codesOf(data, state, passage.stage, this.colouring.colours.length);
+      this.codes = codesOf(data, state, transition.stage, this.colouring.colours.length);
     }
     if (stale.has("sizes")) this.sizes = sizesOf(data, state);
-    if (stale.has("lit")) {
-      const { mask, by } = litMask(data, state);
+    if (stale.has("highlight")) {
+      const { mask, by } = highlightMask(data, state);
       this.mask = mask;
       this.by = by;
     }
-    if (["codes", "sizes", "lit"].some((what) => stale.has(what))) {
-      painter.tell("setStyles", this.codes, this.sizes, this.mask);
+    if (["codes", "sizes", "highlight"].some((what) => stale.has(what))) {
+      painter.send("setStyles", this.codes, this.sizes, this.mask);
     }
     if (stale.has("palette")) {
       this.palette = paletteOf(this.colouring, state.hidden);
-      painter.tell("setPalette", this.palette);
+      painter.send("setPalette", this.palette);
     }
-    if (stale.has("labels")) this.decor.setLabels(this);
+    if (stale.has("labels")) this.overlays.setLabels(this);
     const { from, to } = this.places;
-    painter.tell("setPlaces", from, to, this.dimensions);
+    painter.send("setPlaces", from, to, this.dimensions);
     stale.clear();
   }
 
@@ -128,13 +128,13 @@ export class View {
     if (again) {
       this.refresh();
       this.look = { ...lookOf(this), ...this.frameLines() };
-      this.decor.drawUnder(this);
+      this.overlays.drawUnder(this);
     }
-    const calm = Math.max(CALM, 3 * this.painter.pace.milliseconds);
-    const stirring = this.moving || now - this.stirred < calm;
-    const afresh = again || this.painter.isSpent(stirring, this.fading);
-    if (afresh) this.painter.restart(this.look, stirring);
-    if (again || this.stale.delete("over")) this.decor.drawOver(this);
+    const calm = Math.max(CALM, 3 * this.painter.budget.milliseconds);
+    const moving = this.moving || now - this.lastMoved < calm;
+    const afresh = again || this.painter.mustRestart(moving, this.fading);
+    if (afresh) this.painter.restart(this.look, moving);
+    if (again || this.stale.delete("over")) this.overlays.drawOver(this);
     if (afresh || (!this.painter.direct && (this.fading || !this.painter.complete))) this.show(now);
     this.onFrame();
     this.rings();
@@ -143,9 +143,9 @@ export class View {
   }
 
   show(now) {
-    const { state, camera, theme, background, passage } = this;
-    const how = { state, camera, theme, background, passage, now, atOnce: isStill(state) };
-    const { writings, fading } = this.decor.write(how);
+    const { state, camera, theme, background, transition } = this;
+    const how = { state, camera, theme, background, transition, now, atOnce: isStill(state) };
+    const { writings, fading } = this.overlays.write(how);
     this.fading = fading;
     this.painter.more();
     this.painter.show(writings);
@@ -165,19 +165,19 @@ export class View {
   }
 
   get moving() {
-    return this.motion.flying || this.passage.moving || this.turning;
+    return this.motion.flying || this.transition.moving || this.turning;
   }
 
   /** Takes the movements one step on. */
   move(now) {
-    const { camera, passage, motion } = this;
-    const before = [camera.version, passage.shown, passage.stage];
+    const { camera, transition, motion } = this;
+    const before = [camera.version, transition.shown, transition.stage];
     motion.advance(now);
     motion.turn(camera, now, this.turning);
-    passage.advance(now);
-    if (camera.version !== before[0] || passage.shown !== before[1]) this.stale.add("points");
-    if (passage.stage !== before[2]) {
-      for (const what of ["codes", "palette", "lit", "labels"]) this.stale.add(what);
+    transition.advance(now);
+    if (camera.version !== before[0] || transition.shown !== before[1]) this.stale.add("points");
+    if (transition.stage !== before[2]) {
+      for (const what of ["codes", "palette", "highlight", "labels"]) this.stale.add(what);
     }
   }
 
@@ -185,16 +185,16 @@ export class View {
     const { hover, document: open } = this.state;
     const line = this.theme === "dark" ? "#ffffff" : "#14161a";
     const colours = { line, halo: css(this.background, 0.8) };
-    showRing(this.layers.hoverRing, this.aim.ringAt(hover), colours);
-    showRing(this.layers.openRing, open === hover ? null : this.aim.ringAt(open), colours);
+    showRing(this.layers.hoverRing, this.hitTest.ringAt(hover), colours);
+    showRing(this.layers.openRing, open === hover ? null : this.hitTest.ringAt(open), colours);
   }
 
   // What changes the whole ---------------------------------------------------------------------
 
   /** The camera is moved by hand. @param {(camera: Camera) => void} change */
-  moved(change) {
+  moveCamera(change) {
     this.motion.stop();
-    this.stirred = performance.now();
+    this.lastMoved = performance.now();
     change(this.camera);
     this.redraw();
   }
@@ -234,13 +234,13 @@ export class View {
   }
 
   changeStage() {
-    this.passage.go(this.state.stage, isStill(this.state));
-    this.redraw("codes", "palette", "lit", "labels");
+    this.transition.go(this.state.stage, isStill(this.state));
+    this.redraw("codes", "palette", "highlight", "labels");
   }
 
   arrived() {
-    this.decor.forget();
-    this.redraw("codes", "palette", "lit", "labels");
+    this.overlays.forget();
+    this.redraw("codes", "palette", "highlight", "labels");
   }
 
   zoomTo(indices) {
@@ -249,7 +249,7 @@ export class View {
   }
 
   zoom(factor) {
-    this.moved((camera) => camera.zoomAt(factor));
+    this.moveCamera((camera) => camera.zoomAt(factor));
   }
 
   reset() {
@@ -267,11 +267,11 @@ export class View {
     return !this.palette || this.palette[4 * this.codes[i] + 3] > 0;
   }
 
-  /** Whether a document counts for the density: drawn, and lit if any are. */
+  /** Whether a document counts for the density: drawn, and highlighted if any are. */
   counted = (i) => this.isShown(i) && (!this.mask || this.mask[i] === 1);
 
   labelAt(x, y) {
-    return this.state.overlays.labels ? this.decor.labels.at(x, y) : -1;
+    return this.state.overlays.labels ? this.overlays.labels.at(x, y) : -1;
   }
 
   settle() {

@@ -2,7 +2,7 @@
 
 import { h, put, count, percent, reason, iconButton, within } from "../ui/dom.js";
 import { barList } from "../ui/bars.js";
-import { litBy, litList } from "../state/lit.js";
+import { highlightedBy, highlightedList } from "../state/highlight.js";
 import { topicColour, topicChip } from "../ui/swatches.js";
 import { chooseFinalTopic, chooseWord, walk } from "../state/actions.js";
 import { rounded } from "../data/values.js";
@@ -18,7 +18,7 @@ function breakable(title) {
 /**
  * Fills the panel of the document.
  * @param {HTMLElement} element
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").Store} store
  * @param {import("../data/source.js").Source} source
  */
@@ -45,10 +45,10 @@ export function createDocument(element, data, store, source) {
   }
 
   function navigation() {
-    const list = litBy(store.state) ? litList(data, store.state) : null;
+    const list = highlightedBy(store.state) ? highlightedList(data, store.state) : null;
     const at = list ? list.indexOf(store.state.document) : store.state.document;
     const total = list ? list.length : data.n;
-    const step = (by) => walk(store, list ?? litList(data, store.state), by);
+    const step = (by) => walk(store, list ?? highlightedList(data, store.state), by);
     return h(
       "div.tool-row",
       null,
@@ -69,8 +69,8 @@ export function createDocument(element, data, store, source) {
     );
   }
 
-  function fields(found) {
-    const entries = Object.entries(found?.fields ?? {}).filter(
+  function fields(opened) {
+    const entries = Object.entries(opened?.fields ?? {}).filter(
       ([, value]) => value !== null && value !== undefined && value !== "",
     );
     if (!entries.length) return null;
@@ -112,18 +112,18 @@ export function createDocument(element, data, store, source) {
     );
   }
 
-  function body(found, topics) {
+  function body(opened, topics) {
     const { state } = store;
-    if (!found) return h("p.quiet", { text: "Opening …" });
-    if (found.failed) return h("p.quiet", { text: found.failed });
-    if (found.text === null || found.text === undefined) {
+    if (!opened) return h("p.quiet", { text: "Opening …" });
+    if (opened.failed) return h("p.quiet", { text: opened.failed });
+    if (opened.text === null || opened.text === undefined) {
       return h("p.quiet", {
         text: data.meta.live ? "The run has kept no texts." : "The text is not in this file.",
       });
     }
-    if (!found.text.trim()) return h("p.quiet", { text: `This ${nouns.row} has no text.` });
+    if (!opened.text.trim()) return h("p.quiet", { text: `This ${nouns.row} has no text.` });
     const own = new Map(topics);
-    const text = whole ? found.text : found.text.slice(0, FIRST);
+    const text = whole ? opened.text : opened.text.slice(0, FIRST);
     const parts = pieces(
       text,
       (word) => data.wordId(word),
@@ -147,17 +147,17 @@ export function createDocument(element, data, store, source) {
             ),
           )
         : null,
-      found.whole === false ? h("p.quiet", { text: "Only the opening is in this file." }) : null,
+      opened.whole === false ? h("p.quiet", { text: "Only the opening is in this file." }) : null,
       passage(parts, {
         colour: (k) => topicColour(data, state, k),
         name,
         chosen: state.word,
         asked,
       }),
-      text.length < found.text.length
+      text.length < opened.text.length
         ? h("button.plain", {
             type: "button",
-            text: `Show the other ${count(found.text.length - text.length)} characters`,
+            text: `Show the other ${count(opened.text.length - text.length)} characters`,
             onclick: () => {
               whole = true;
               draw();
@@ -172,17 +172,17 @@ export function createDocument(element, data, store, source) {
     if (state.tab !== "document") return;
     const i = state.document;
     if (i < 0) return empty();
-    const found = loaded?.index === i ? loaded : null;
-    const topics = (found?.topics?.length ? found.topics : data.topicsOf(i)).filter(
+    const opened = loaded?.index === i ? loaded : null;
+    const topics = (opened?.topics?.length ? opened.topics : data.topicsOf(i)).filter(
       ([k, p]) => data.topics[k] && Number.isFinite(p),
     );
     put(
       element,
       navigation(),
-      h("h2.document-title", { dir: "auto" }, breakable(found?.title || data.title(i))),
-      fields(found),
+      h("h2.document-title", { dir: "auto" }, breakable(opened?.title || data.title(i))),
+      fields(opened),
       topicBars(topics),
-      worded ? h("section", null, h("h3", { text: "Text" }), body(found, topics)) : null,
+      worded ? h("section", null, h("h3", { text: "Text" }), body(opened, topics)) : null,
     );
     return undefined;
   }
@@ -191,14 +191,14 @@ export function createDocument(element, data, store, source) {
     const i = store.state.document;
     if (i < 0 || loaded?.index === i) return;
     whole = false;
-    let found;
+    let opened;
     try {
-      found = await source.document(i);
+      opened = await source.document(i);
     } catch (error) {
-      found = { index: i, failed: reason(error), topics: [], fields: {} };
+      opened = { index: i, failed: reason(error), topics: [], fields: {} };
     }
     if (store.state.document !== i) return;
-    loaded = { ...found, index: i };
+    loaded = { ...opened, index: i };
     draw();
   }
 

@@ -34,7 +34,7 @@ function inTree(data, stage) {
 /**
  * Fills the legend and keeps it true.
  * @param {HTMLElement} element
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").Store} store
  * @param {import("../map/map.js").MapView} map
  */
@@ -132,17 +132,17 @@ export function createLegend(element, data, store, map) {
 
   const none = h("p.quiet", { text: "Nothing of that name.", hidden: true });
 
-  function categories(found) {
+  function categories(present) {
     const { state } = store;
-    const codes = found.column
+    const codes = present.column
       ? data.points.array(`column${Number(state.colour.slice(7))}`)
       : data.codesAt(state.stage);
-    const order = found.column ? [...found.colours.keys()] : inTree(data, state.stage);
-    const counts = tally(codes ?? data.codes, found.colours.length);
-    shown = { ...found, order, counts, codes: [] };
+    const order = present.column ? [...present.colours.keys()] : inTree(data, state.stage);
+    const counts = tally(codes ?? data.codes, present.colours.length);
+    shown = { ...present, order, counts, codes: [] };
     put(
       body,
-      found.names.length > SEARCH_FROM ? filter : null,
+      present.names.length > SEARCH_FROM ? filter : null,
       none,
       h("div.legend-rows", null, rows.element),
     );
@@ -180,13 +180,13 @@ export function createLegend(element, data, store, map) {
   }
 
   function draw() {
-    const found = presentColouring(data, store.state);
-    const name = found.column?.name ?? data.nouns.components;
+    const present = presentColouring(data, store.state);
+    const name = present.column?.name ?? data.nouns.components;
     title.textContent = name.charAt(0).toUpperCase() + name.slice(1);
-    element.hidden = found.kind === "category" && !found.names.length;
+    element.hidden = present.kind === "category" && !present.names.length;
     filter.value = "";
-    if (found.kind === "number") gradient(found);
-    else categories(found);
+    if (present.kind === "number") gradient(present);
+    else categories(present);
     marks();
   }
 

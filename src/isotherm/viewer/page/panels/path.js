@@ -13,30 +13,30 @@ const STEP = 900; // ms a stage is shown while the path runs
 /**
  * Temperatures of transitions of a cooling: the first, and the splits of the tree where they are
  * known; else where the number of components grows, unless it grows nearly everywhere.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../data/format.js").CoolingMeta} cooling
  * @returns {number[]}
  */
 export function transitionsOf(data, cooling) {
   const { tree } = data;
-  const found = new Set();
-  if (Number.isFinite(cooling.first_critical)) found.add(cooling.first_critical);
+  const temperatures = new Set();
+  if (Number.isFinite(cooling.first_critical)) temperatures.add(cooling.first_critical);
   if (cooling.name === "topics" && tree?.splits?.length && tree.kind !== "hierarchy") {
-    tree.splits.forEach((temperature) => found.add(temperature));
+    tree.splits.forEach((temperature) => temperatures.add(temperature));
   } else {
     const grown = cooling.trace.filter(
       (record, at) =>
         at && Math.round(record.n_effective) > Math.round(cooling.trace[at - 1].n_effective),
     );
-    if (grown.length <= MOST_JUMPS) grown.forEach((record) => found.add(record.temperature));
+    if (grown.length <= MOST_JUMPS) grown.forEach((record) => temperatures.add(record.temperature));
   }
-  return [...found].sort((a, b) => b - a).slice(0, 40);
+  return [...temperatures].sort((a, b) => b - a).slice(0, 40);
 }
 
 /**
  * Fills the dock at the bottom.
  * @param {HTMLElement} element
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").Store} store
  */
 export function createPath(element, data, store) {

@@ -10,7 +10,7 @@ export const MOST = 200;
 
 /**
  * Documents whose title has the text: what is left to search where a file has no index.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {string} query
  * @param {number} most
  */
@@ -28,7 +28,7 @@ export function searchTitles(data, query, most) {
 /**
  * Fills the panel of the search.
  * @param {HTMLElement} element
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").Store} store
  * @param {import("../data/source.js").Source} source
  */
@@ -53,7 +53,7 @@ export function createSearch(element, data, store, source) {
       ask(box.value);
     },
   });
-  const told = h("div.search-told", { role: "status" });
+  const status = h("div.search-told", { role: "status" });
   const topics = h("div.search-about");
   let hits = [];
   const list = createDocumentList(data, store, "Found", {
@@ -69,7 +69,7 @@ export function createSearch(element, data, store, source) {
       h("button", { type: "button", text: "Search", onclick: () => ask(box.value) }),
     ),
     h("p.quiet", { text: method() }),
-    told,
+    status,
     topics,
     list.element,
   );
@@ -116,7 +116,7 @@ export function createSearch(element, data, store, source) {
     }
     if (query === store.state.query && store.state.matches) return;
     failed = "";
-    told.textContent = "Searching …";
+    status.textContent = "Searching …";
     try {
       const result =
         (indexed ? await source.search(query, MOST) : null) ?? searchTitles(data, query, MOST);
@@ -139,18 +139,18 @@ export function createSearch(element, data, store, source) {
     list.show(matches?.documents ?? new Uint32Array());
     put(topics);
     if (!matches) {
-      put(told, failed);
+      put(status, failed);
       return;
     }
-    const found =
+    const number =
       hits.length === MOST
         ? `The first ${count(MOST)} ${nouns.rows}`
         : hits.length
           ? `${count(hits.length)} ${hits.length === 1 ? nouns.row : nouns.rows}`
           : `No ${nouns.row} has any of that`;
     put(
-      told,
-      h("p", { text: hits.length ? `${found}, best first` : `${found}.` }),
+      status,
+      h("p", { text: hits.length ? `${number}, best first` : `${number}.` }),
       matches.unknown?.length
         ? h("p.quiet", {
             text: `Not in the vocabulary: ${matches.unknown.slice(0, 12).join(", ")}${matches.unknown.length > 12 ? " …" : ""}`,

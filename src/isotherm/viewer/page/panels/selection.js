@@ -1,7 +1,8 @@
-// What is lit, told in words above every panel, with what one can do with it; and what it is made of.
+// What is highlighted, in words above every panel, with what one can do with it; and what it is made
+// of.
 
 import { h, put, count, percent, download, iconButton } from "../ui/dom.js";
-import { litBy, litMask, litList } from "../state/lit.js";
+import { highlightedBy, highlightMask, highlightedList } from "../state/highlight.js";
 import { barList, comparing } from "../ui/bars.js";
 import { shares, tellingWords } from "../data/shares.js";
 import { topicColour } from "../ui/swatches.js";
@@ -21,13 +22,13 @@ const ICONS = {
 /**
  * Fills the strip above the panels.
  * @param {HTMLElement} element
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").Store} store
  * @param {import("../map/map.js").MapView} map
  */
-export function createLit(element, data, store, map) {
+export function createHighlightBar(element, data, store, map) {
   const { nouns } = data;
-  const told = h("p.lit-told");
+  const summary = h("p.lit-told");
   const inside = h("div.lit-inside", { id: "lit-inside" });
   const more = h("button.plain", {
     type: "button",
@@ -39,9 +40,9 @@ export function createLit(element, data, store, map) {
   const bar = h(
     "div.lit-bar",
     null,
-    h("div.lit-what", null, told, more),
+    h("div.lit-what", null, summary, more),
     iconButton("Zoom to it (f)", ICONS.zoom, {
-      onclick: () => map.zoomTo(litList(data, store.state)),
+      onclick: () => map.zoomTo(highlightedList(data, store.state)),
     }),
     iconButton("Save the list as CSV", ICONS.save, { onclick: save }),
     iconButton("Let go (Esc)", ICONS.clear, {
@@ -55,7 +56,7 @@ export function createLit(element, data, store, map) {
 
   function why() {
     const { state } = store;
-    const by = litBy(state);
+    const by = highlightedBy(state);
     if (by === "matches")
       return state.matches.hits.length < MOST ? "found" : "found, the best of them";
     if (by === "selected") return "selected in the map";
@@ -70,7 +71,7 @@ export function createLit(element, data, store, map) {
   }
 
   function save() {
-    const list = litList(data, store.state);
+    const list = highlightedList(data, store.state);
     const lines = [`number,title${data.topics.length ? `,${nouns.component}` : ""}`];
     for (const i of list) {
       const topic = data.topicOf(i);
@@ -87,7 +88,7 @@ export function createLit(element, data, store, map) {
 
   function compose() {
     const { state } = store;
-    const list = litList(data, state);
+    const list = highlightedList(data, state);
     const codes = data.codesAt(state.stage);
     const topics = data.topicsAt(state.stage);
     const parts = [];
@@ -134,7 +135,8 @@ export function createLit(element, data, store, map) {
         );
       }
     }
-    if (litBy(state) === "selected") parts.push(h("h3", { text: nouns.rows }), documents.element);
+    if (highlightedBy(state) === "selected")
+      parts.push(h("h3", { text: nouns.rows }), documents.element);
     put(inside, parts);
     documents.show(list);
   }
@@ -156,16 +158,16 @@ export function createLit(element, data, store, map) {
 
   let before = null;
   function draw() {
-    const { count: lit, by } = litMask(data, store.state);
+    const { count: highlighted, by } = highlightMask(data, store.state);
     bar.hidden = !by;
-    const text = by ? `${count(lit)} of ${count(data.n)} ${nouns.rows} ${why()}` : "";
-    told.textContent = text;
+    const text = by ? `${count(highlighted)} of ${count(data.n)} ${nouns.rows} ${why()}` : "";
+    summary.textContent = text;
     const live = document.getElementById("live");
     if (live.textContent !== text) live.textContent = text || `All ${count(data.n)} ${nouns.rows}`;
     if (by === "selected" && before !== "selected") open(true);
     else if (!by || by === "topic") open(false);
     else if (!inside.hidden) compose();
-    more.hidden = by === "topic" || !lit;
+    more.hidden = by === "topic" || !highlighted;
     before = by;
   }
   store.on(["matches", "selected", "node", "topic", "stage", "arrived", "dark"], draw);
@@ -176,7 +178,7 @@ export function createLit(element, data, store, map) {
 
 /**
  * A node of the tree in a few words.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {number} node
  * @returns {string}
  */

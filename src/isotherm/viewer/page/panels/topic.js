@@ -16,7 +16,7 @@ const MOST_WORDS = 20;
 /**
  * The detail of the topic that the state has open.
  * @param {HTMLElement} element
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").Store} store
  * @returns {{show: () => void}}
  */
@@ -115,16 +115,16 @@ export function createTopic(element, data, store) {
     if (!one) return;
     order.hidden = !one.words.some(([, p]) => Number.isFinite(p));
     const { state } = store;
-    const found = byRelevance(wordsOf(data, one), relevance).slice(0, MOST_WORDS);
+    const ordered = byRelevance(wordsOf(data, one), relevance).slice(0, MOST_WORDS);
     const colour = topicColour(data, state, state.topic, state.stage);
     // Between the two ends bars show what weighs more.
     const byLift = relevance < 0.5;
     const value = (word) => (byLift ? word.lift : word.p) || 0;
-    const most = Math.max(...found.map(value), 1e-12);
+    const most = Math.max(...ordered.map(value), 1e-12);
     put(
       words,
       barList(
-        found.map((word) => {
+        ordered.map((word) => {
           const w = data.wordId(word.word);
           return {
             name: word.word,

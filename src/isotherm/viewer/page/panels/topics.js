@@ -16,17 +16,17 @@ const ORDERS = {
 
 /** The first words that its name does not tell already. */
 function otherWords(topic) {
-  const told = new Set(topic.name.split(/[,\s]+/));
+  const named = new Set(topic.name.split(/[,\s]+/));
   return topic.words
     .map(([word]) => word)
-    .filter((word) => !told.has(word))
+    .filter((word) => !named.has(word))
     .slice(0, 8);
 }
 
 /**
  * Fills the panel of topics.
  * @param {HTMLElement} element
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").Store} store
  */
 export function createTopics(element, data, store) {
@@ -47,14 +47,14 @@ export function createTopics(element, data, store) {
     "aria-label": `Find a ${nouns.component} by its ${nouns.columns}`,
     oninput: () => fill(),
   });
-  const told = h("p.quiet");
+  const note = h("p.quiet");
   const list = createList({
     label: capital(nouns.components),
     height: 3.4,
     row: (at) => row(shown[at]),
     choose: (at) => chooseTopic(store, shown[at]),
   });
-  const all = h("div.topics-all", null, h("div.tool-row", null, filter, order), told, list.element);
+  const all = h("div.topics-all", null, h("div.tool-row", null, filter, order), note, list.element);
   const one = h("div.topic-one");
   put(element, all, one);
   const detail = createTopic(one, data, store);
@@ -93,11 +93,11 @@ export function createTopics(element, data, store) {
           topics[k].words.some(([word]) => word.toLowerCase().includes(wanted)),
       );
     shown.sort(ORDERS[order.value](topics));
-    told.textContent =
+    note.textContent =
       wanted && !shown.length
         ? `No ${nouns.component} has that among its first ${nouns.columns}.`
         : stageText(topics);
-    told.hidden = !told.textContent;
+    note.hidden = !note.textContent;
     list.show(shown.length);
   }
 

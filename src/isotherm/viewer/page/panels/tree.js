@@ -6,7 +6,7 @@ import { topicColour } from "../ui/swatches.js";
 import { chooseNode } from "../state/actions.js";
 import { createDocumentList } from "../ui/doclist.js";
 import { firstOpen, visibleNodes } from "./unfolded.js";
-import { litList } from "../state/lit.js";
+import { highlightedList } from "../state/highlight.js";
 import { capital } from "../ui/layout.js";
 
 const MOST = 400; // nodes drawn at a time
@@ -14,7 +14,7 @@ const MOST = 400; // nodes drawn at a time
 /**
  * Fills the panel of the tree.
  * @param {HTMLElement} element
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").Store} store
  */
 export function createTree(element, data, store) {
@@ -34,7 +34,7 @@ export function createTree(element, data, store) {
     onchange: search,
     onkeydown: (event) => event.key === "Enter" && search(),
   });
-  const told = h("p.quiet", { role: "status" });
+  const status = h("p.quiet", { role: "status" });
   const offers = h("datalist", { id: "tree-words" });
   const documents = createDocumentList(data, store, `${capital(nouns.rows)} below the node`);
   const below = h(
@@ -53,7 +53,7 @@ export function createTree(element, data, store) {
       h("button.plain", { type: "button", text: "Unfold", onclick: () => fold(true) }),
       h("button.plain", { type: "button", text: "Fold", onclick: () => fold(false) }),
     ),
-    told,
+    status,
     rows,
     below,
   );
@@ -69,7 +69,7 @@ export function createTree(element, data, store) {
     const word = find.value.trim();
     const w = word ? data.wordId(word) : -1;
     store.set({ word: w });
-    told.textContent =
+    status.textContent =
       word && w < 0 ? `“${word}” is not among the ${nouns.columns} of the model.` : explain();
   }
 
@@ -223,7 +223,7 @@ export function createTree(element, data, store) {
     if (focused) focus(active);
     if (state.word >= 0) find.value = data.word(state.word);
     if (state.word >= 0 || !find.value || data.wordId(find.value.trim()) >= 0)
-      told.textContent = explain();
+      status.textContent = explain();
     below.hidden = state.node < 0;
   }
 
@@ -234,7 +234,7 @@ export function createTree(element, data, store) {
     if (state.node < 0) return;
     for (let at = tree.parents[state.node]; at >= 0; at = tree.parents[at]) open.add(at);
     active = state.node;
-    documents.show(litList(data, { ...state, matches: null, selected: null }));
+    documents.show(highlightedList(data, { ...state, matches: null, selected: null }));
   }
 
   store.on(["tab", "node"], () => {

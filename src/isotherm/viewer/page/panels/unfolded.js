@@ -4,7 +4,7 @@ const OPEN_AT_FIRST = 60; // nodes that may stand there unfolded from the start
 
 /**
  * Nodes that are unfolded from the start: from the top down, as long as the list stays short.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {number[]} roots
  * @returns {Set<number>}
  */
@@ -24,19 +24,19 @@ export function firstOpen(data, roots) {
 
 /**
  * Nodes that are seen, in the order of the tree, with their levels from 1.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {number[]} roots
  * @param {Set<number>} open nodes whose children are seen
  * @returns {[number, number][]}
  */
 export function visibleNodes(data, roots, open) {
-  const found = [];
+  const nodes = [];
   const stack = roots.map((node) => [node, 1]).reverse();
   while (stack.length) {
     const [node, level] = stack.pop();
-    found.push([node, level]);
+    nodes.push([node, level]);
     if (!open.has(node)) continue;
     for (const child of [...data.children[node]].reverse()) stack.push([child, level + 1]);
   }
-  return found;
+  return nodes;
 }

@@ -8,7 +8,7 @@ import { chooseFinalTopic } from "../state/actions.js";
 /**
  * Shows the word of the state, or nothing.
  * @param {HTMLElement} element
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").Store} store
  */
 export function createWordCard(element, data, store) {

@@ -1,7 +1,7 @@
 // What a reader can do, as patches of the state: one place decides what goes out when something
-// new is lit, so that a click means the same in every view.
+// new is highlighted, so that a click means the same in every view.
 
-const DARK = { matches: null, query: "", selected: null, node: -1, topic: -1 };
+const NO_HIGHLIGHT = { matches: null, query: "", selected: null, node: -1, topic: -1 };
 
 /**
  * Opens a document.
@@ -13,31 +13,31 @@ export function openDocument(store, i) {
 }
 
 /**
- * Lights the documents of a topic of the stage shown, and opens it; -1 closes.
+ * Highlights the documents of a topic of the stage shown, and opens it; -1 closes.
  * @param {import("./store.js").Store} store
  * @param {number} k
  */
 export function chooseTopic(store, k) {
-  store.set({ ...DARK, topic: k, tab: "topics" });
+  store.set({ ...NO_HIGHLIGHT, topic: k, tab: "topics" });
 }
 
 /**
  * Opens a topic of the final model: the slider goes to its end.
  * @param {import("./store.js").Store} store
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {number} k
  */
 export function chooseFinalTopic(store, data, k) {
-  store.set({ ...DARK, stage: data.lastStage, topic: k, tab: "topics" });
+  store.set({ ...NO_HIGHLIGHT, stage: data.lastStage, topic: k, tab: "topics" });
 }
 
 /**
- * Lights the documents below a node of the tree; -1 lets them go.
+ * Highlights the documents below a node of the tree; -1 none.
  * @param {import("./store.js").Store} store
  * @param {number} node
  */
 export function chooseNode(store, node) {
-  store.set({ ...DARK, node });
+  store.set({ ...NO_HIGHLIGHT, node });
 }
 
 /**
@@ -52,7 +52,7 @@ export function chooseWord(store, word) {
 /**
  * Moves to another temperature; a topic that is open stays open as the one it belonged to then.
  * @param {import("./store.js").Store} store
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {number} stage
  */
 export function showStage(store, data, stage) {
@@ -62,9 +62,9 @@ export function showStage(store, data, stage) {
 }
 
 /**
- * Opens the next or the previous document among those that are lit.
+ * Opens the next or the previous document among those that are highlighted.
  * @param {import("./store.js").Store} store
- * @param {Uint32Array} list lit documents
+ * @param {Uint32Array} list highlighted documents
  * @param {number} step 1 or -1
  */
 export function walk(store, list, step) {
@@ -75,12 +75,12 @@ export function walk(store, list, step) {
 }
 
 /**
- * Lets go of the innermost thing that is held: word, then search, selection, node, topic, and last
+ * Dismisses the innermost thing that is held: word, then search, selection, node, topic, and last
  * the open document and what the legend hides.
  * @param {import("./store.js").Store} store
  * @returns {boolean} whether there was anything
  */
-export function letGo(store) {
+export function dismiss(store) {
   const { state } = store;
   if (state.playing) store.set({ playing: false });
   else if (state.mode !== "move") store.set({ mode: "move" });

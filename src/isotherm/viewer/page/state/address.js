@@ -6,7 +6,7 @@ const WORDS = ["tab", "colour", "size", "theme"];
 /**
  * What an address says, as far as it fits this collection: an address is written by anyone.
  * @param {string} hash as "#topic=3&map=1"
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {string[]} tabs
  * @returns {object} a patch of the state
  */
@@ -39,7 +39,7 @@ export function fromAddress(hash, data, tabs) {
 
 /**
  * Takes over what the address says and keeps it true from then on.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("./store.js").Store} store
  * @param {string[]} tabs
  */
@@ -55,11 +55,11 @@ export function createAddress(data, store, tabs) {
   });
 
   function write() {
-    const told = new URLSearchParams();
+    const params = new URLSearchParams();
     for (const key of [...NUMBERS, ...WORDS]) {
-      if (store.state[key] !== first[key]) told.set(key, String(store.state[key]));
+      if (store.state[key] !== first[key]) params.set(key, String(store.state[key]));
     }
-    const text = told.toString();
+    const text = params.toString();
     try {
       history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
     } catch {

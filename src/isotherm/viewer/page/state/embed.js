@@ -30,7 +30,7 @@ export function connectEmbed(store, data) {
   // What came in is not sent back: the two sides would answer each other for ever.
   let last = "";
   const rows = () => Array.from(store.state.selected ?? []);
-  const tell = (extra) => {
+  const post = (extra) => {
     holder.postMessage({ kind: KIND, selected: rows(), ...extra }, "*");
   };
   window.addEventListener("message", (event) => {
@@ -44,8 +44,8 @@ export function connectEmbed(store, data) {
     const now = String(rows());
     if (now === last) return;
     last = now;
-    tell({});
+    post({});
   });
-  tell({ ready: true });
+  post({ ready: true });
   return true;
 }

@@ -126,27 +126,27 @@ function evenTicks(low, high) {
   const rough = (high - low) / 4;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * [1, 2, 5, 10].find((digit) => digit * power >= rough);
-  const found = [];
+  const ticks = [];
   for (let at = Math.ceil(low / step); at * step <= high * (1 + 1e-9); at++)
-    found.push(Number((at * step).toPrecision(6)));
-  return found;
+    ticks.push(Number((at * step).toPrecision(6)));
+  return ticks;
 }
 
 /** Round temperatures (1, 2, 5 times powers of ten) that fit under the axis without touching. */
 function temperatureTicks(ends, inner) {
   const [hot, cold] = ends;
   if (!(hot > cold)) return [hot];
-  const found = [];
+  const ticks = [];
   for (let power = Math.floor(Math.log10(cold)); power <= Math.ceil(Math.log10(hot)); power++) {
     for (const digit of [1, 2, 5]) {
       const value = Number((digit * 10 ** power).toPrecision(3));
-      if (value <= hot && value >= cold) found.push(value);
+      if (value <= hot && value >= cold) ticks.push(value);
     }
   }
-  if (found.length < 3) found.splice(0, Infinity, ...evenTicks(cold, hot));
+  if (ticks.length < 3) ticks.splice(0, Infinity, ...evenTicks(cold, hot));
   const room = 38 / inner;
   const kept = [];
-  for (const value of found.reverse()) {
+  for (const value of ticks.reverse()) {
     if (!kept.length || along(value, ends) - along(kept[kept.length - 1], ends) > room)
       kept.push(value);
   }

@@ -14,13 +14,13 @@ const LEFT = 0.02; // what a document's own topics leave to all others together
  */
 export function topicsOfWord(spread, own, topics) {
   const rest = LEFT / Math.max(1, topics.length);
-  const found = spread.map(([k, p]) => [
+  const joint = spread.map(([k, p]) => [
     k,
     (p * ((own.get(k) ?? 0) + rest)) / Math.max(topics[k]?.size ?? 0, 1e-4),
   ]);
-  const total = found.reduce((sum, [, p]) => sum + p, 0);
+  const total = joint.reduce((sum, [, p]) => sum + p, 0);
   if (!total) return [];
-  return found
+  return joint
     .map(([k, p]) => /** @type {[number, number]} */ ([k, p / total]))
     .sort((a, b) => b[1] - a[1]);
 }
@@ -33,7 +33,7 @@ export function topicsOfWord(spread, own, topics) {
  * @returns {{text: string, word: number, topics: [number, number][]}[]}
  */
 export function pieces(text, wordId, topicsIn) {
-  const found = [];
+  const result = [];
   const memory = new Map();
   let from = 0;
   for (const match of text.matchAll(WORD)) {
@@ -43,12 +43,12 @@ export function pieces(text, wordId, topicsIn) {
     const topics = memory.get(w);
     if (!topics.length) continue;
     if (match.index > from)
-      found.push({ text: text.slice(from, match.index), word: -1, topics: [] });
-    found.push({ text: match[0], word: w, topics });
+      result.push({ text: text.slice(from, match.index), word: -1, topics: [] });
+    result.push({ text: match[0], word: w, topics });
     from = match.index + match[0].length;
   }
-  if (from < text.length) found.push({ text: text.slice(from), word: -1, topics: [] });
-  return found;
+  if (from < text.length) result.push({ text: text.slice(from), word: -1, topics: [] });
+  return result;
 }
 
 /**

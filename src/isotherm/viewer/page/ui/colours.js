@@ -120,15 +120,15 @@ function places(tree) {
   const roots = order.filter((node) => tree.parents[node] < 0);
   share(roots, [0, 1], leaves, spans);
   for (const node of order) share(children[node], spans.get(node), leaves, spans);
-  const found = new Map();
+  const spots = new Map();
   let turn = 0;
   for (const node of order) {
     const topic = tree.components[node];
     if (children[node].length || topic === null || topic === undefined) continue;
     const [low, high] = spans.get(node);
-    found.set(topic, { place: (low + high) / 2, turn: turn++ });
+    spots.set(topic, { place: (low + high) / 2, turn: turn++ });
   }
-  return found;
+  return spots;
 }
 
 /** Splits a span among nodes by their leaves; between branches a tenth stays free. */
@@ -145,7 +145,7 @@ function share(nodes, [low, high], leaves, spans) {
 
 /**
  * The colours of the final topics: those of one branch of the tree have related hues.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {Theme} theme
  * @returns {Rgb[]}
  */
@@ -168,7 +168,7 @@ export function topicColours(data, theme) {
 /**
  * The colours of the topics of a stage: each is the mix of what came of it, so colours part as
  * topics do.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {number} stage
  * @param {Theme} theme
  * @returns {Rgb[]}
@@ -195,7 +195,7 @@ export function stageColours(data, stage, theme) {
 
 /**
  * How the map is coloured at present.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {{colour: string, stage: number}} state
  * @param {Theme} theme
  * @returns {Colouring}
@@ -218,7 +218,7 @@ export function colouring(data, state, theme) {
 
 /**
  * The entry of meta.columns that "column:3" means.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {string} choice
  * @returns {any} null for "topic" and "none"
  */

@@ -8,7 +8,7 @@ import { openDocument } from "../state/actions.js";
 
 /**
  * A list of documents.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").Store} store
  * @param {string} label
  * @param {{height?: number, more?: (at: number) => HTMLElement[]}} [options] `more` gives what
@@ -48,7 +48,7 @@ export function createDocumentList(data, store, label, options = {}) {
 
 /**
  * The strongest topics of a document with dots and shares.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").State} state
  * @param {number} i
  * @param {number} [most]

@@ -23,7 +23,7 @@ let dialog = null;
 
 /**
  * Opens the page about the page.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  */
 export function openHelp(data) {
   if (!dialog) {
@@ -100,7 +100,7 @@ export function helpIsOpen() {
 /**
  * Tells a newcomer what to do, until something is done.
  * @param {HTMLElement} element
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").Store} store
  */
 export function createHint(element, data, store) {

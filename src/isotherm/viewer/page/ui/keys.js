@@ -1,7 +1,7 @@
 // Keys that work anywhere on the page; help.js tells them to the reader.
 
-import { letGo, showStage, walk } from "../state/actions.js";
-import { litBy, litList } from "../state/lit.js";
+import { dismiss, showStage, walk } from "../state/actions.js";
+import { highlightedBy, highlightedList } from "../state/highlight.js";
 import { within } from "./dom.js";
 import { helpIsOpen, openHelp } from "./help.js";
 
@@ -12,7 +12,7 @@ const TYPED =
 
 /**
  * Listens to the keys.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").Store} store
  * @param {import("../map/map.js").MapView} map
  * @param {{tabs: string[]}} layout
@@ -30,11 +30,12 @@ export function createKeys(data, store, map, layout) {
       document.getElementById("query").focus();
     },
     "?": () => openHelp(data),
-    n: () => walk(store, litList(data, store.state), 1),
-    p: () => walk(store, litList(data, store.state), -1),
+    n: () => walk(store, highlightedList(data, store.state), 1),
+    p: () => walk(store, highlightedList(data, store.state), -1),
     "[": () => showStage(store, data, store.state.stage - 1),
     "]": () => showStage(store, data, store.state.stage + 1),
-    f: () => (litBy(store.state) ? map.zoomTo(litList(data, store.state)) : map.reset()),
+    f: () =>
+      highlightedBy(store.state) ? map.zoomTo(highlightedList(data, store.state)) : map.reset(),
     0: () => map.reset(),
     m: () => store.set({ mode: "move" }),
     b: () => store.set({ mode: "box" }),
@@ -61,7 +62,7 @@ export function createKeys(data, store, map, layout) {
       /** @type {HTMLElement|null} */
       const folding = document.querySelector("#bar .fold");
       if (document.body.hasAttribute("data-tools")) folding.click();
-      else letGo(store);
+      else dismiss(store);
       return;
     }
     if (within(event, TYPED)) return;

@@ -9,9 +9,9 @@ export function capital(text) {
 
 /**
  * Tabs and their panels.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").Store} store
- * @returns {{bodies: Record<string, HTMLElement>, lit: HTMLElement, tabs: string[]}}
+ * @returns {{bodies: Record<string, HTMLElement>, highlight: HTMLElement, tabs: string[]}}
  */
 export function createLayout(data, store) {
   const names = {
@@ -22,7 +22,7 @@ export function createLayout(data, store) {
   };
   const tabs = Object.keys(names).filter((key) => names[key]);
   const panel = document.getElementById("panel");
-  const lit = h("div.lit");
+  const highlight = h("div.lit");
   const bodies = {};
   const buttons = {};
   for (const key of Object.keys(names)) {
@@ -57,7 +57,7 @@ export function createLayout(data, store) {
       tabs.map((key) => buttons[key]),
       fold,
     ),
-    lit,
+    highlight,
     Object.values(bodies),
   );
 
@@ -100,7 +100,7 @@ export function createLayout(data, store) {
   // What the reader asks for must be seen: a panel that was put away comes back.
   store.on(["tab", "document"], () => document.body.removeAttribute("data-alone"));
   show();
-  return { bodies, lit, tabs };
+  return { bodies, highlight, tabs };
 }
 
 /** The edge of the panel, which can be moved by pointer and arrow keys. */

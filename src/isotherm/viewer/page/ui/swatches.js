@@ -21,7 +21,7 @@ function table(data, dark, stage) {
 
 /**
  * The colour of a topic at a stage.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").State} state
  * @param {number} k
  * @param {number} [stage] the final model unless said
@@ -33,17 +33,17 @@ export function topicColour(data, state, k, stage = data.lastStage) {
 
 /**
  * The present colouring, with CSS colours.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").State} state
  * @returns {{kind: string, colours: string[], names: string[], missing: string,
  *   column: import("../data/format.js").Column|null}}
  */
 export function presentColouring(data, state) {
-  const found = colouring(data, state, state.dark ? "dark" : "light");
+  const present = colouring(data, state, state.dark ? "dark" : "light");
   return {
-    ...found,
-    colours: Array.from(found.colours, (one) => css(one)),
-    missing: css(found.missing),
+    ...present,
+    colours: Array.from(present.colours, (one) => css(one)),
+    missing: css(present.missing),
   };
 }
 

@@ -31,7 +31,7 @@ const OVERLAYS = [
 
 /**
  * Fills the bar.
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").Store} store
  * @param {import("../map/map.js").MapView} map
  */

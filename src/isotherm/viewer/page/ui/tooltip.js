@@ -8,7 +8,7 @@ const SNIPPET = 180;
 /**
  * Keeps the tooltip at the document that the pointer is on.
  * @param {HTMLElement} element
- * @param {import("../data/data.js").Explorer} data
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").Store} store
  * @param {import("../map/map.js").MapView} map
  * @param {import("../data/source.js").Source} source
@@ -19,9 +19,9 @@ export function createTooltip(element, data, store, map, source) {
   const fetchSnippet = later(
     async (i) => {
       if (snippets.has(i) || i !== store.state.hover) return;
-      const found = await source.document(i).catch(() => null);
+      const opened = await source.document(i).catch(() => null);
       if (snippets.size > 500) snippets.clear();
-      snippets.set(i, (found?.text ?? "").replace(/\s+/g, " ").trim().slice(0, SNIPPET));
+      snippets.set(i, (opened?.text ?? "").replace(/\s+/g, " ").trim().slice(0, SNIPPET));
       if (i === store.state.hover) draw();
     },
     data.meta.live ? 120 : 0,

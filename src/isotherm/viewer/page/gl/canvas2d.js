@@ -8,7 +8,7 @@ import { grownBy } from "./shaders.js";
 export const MOST = 50000;
 
 /** Draws like Scene, and is asked like it. */
-export class Flat {
+export class Canvas2d {
   /**
    * @param {HTMLCanvasElement} canvas
    * @param {Uint32Array} order document of every position
@@ -19,8 +19,8 @@ export class Flat {
     this.context = this.canvas.getContext("2d");
     this.order = order.subarray(0, MOST);
     this.masked = false;
-    this.lit = new Uint32Array(0);
-    this.litCount = 0;
+    this.highlights = new Uint32Array(0);
+    this.highlightCount = 0;
     this.sprites = new Map();
   }
 
@@ -35,10 +35,10 @@ export class Flat {
     this.sizes = sizes;
     this.mask = mask;
     this.masked = mask !== null;
-    const lit = [];
-    if (mask) this.order.forEach((i, at) => mask[i] && lit.push(at));
-    this.lit = Uint32Array.from(lit);
-    this.litCount = lit.length;
+    const highlights = [];
+    if (mask) this.order.forEach((i, at) => mask[i] && highlights.push(at));
+    this.highlights = Uint32Array.from(highlights);
+    this.highlightCount = highlights.length;
   }
 
   setPalette(bytes) {
@@ -53,12 +53,13 @@ export class Flat {
     this.canvas.height = this.screen.height;
   }
 
-  draw(some, lit) {
+  draw(some, highlights) {
     for (let at = some[0]; at < some[1]; at++) {
       const i = this.order[at];
       if (!this.masked || !this.mask[i]) this.point(i, this.masked ? 1 : 0);
     }
-    for (let at = lit[0]; at < lit[1]; at++) this.point(this.order[this.lit[at]], 2);
+    for (let at = highlights[0]; at < highlights[1]; at++)
+      this.point(this.order[this.highlights[at]], 2);
   }
 
   point(i, pass) {

@@ -10,7 +10,7 @@ const STRIDE = 45; // CSS pixels
 const CLOSER = 1.3;
 
 /** Turns gestures into movements of the camera and changes of the state. */
-export class Hand {
+export class Interaction {
   /** @param {import("./view.js").View} view @param {import("../state/store.js").Store} store */
   constructor(view, store) {
     this.view = view;
@@ -18,9 +18,9 @@ export class Hand {
     this.mode = store.state.mode ?? "move";
     /** @type {[number, number]|null} where to look for a point to hover */
     this.pointer = null;
-    this.off = listen(view.layers.hand, {
+    this.off = listen(view.layers.surface, {
       drag: (dx, dy, other) => this.drag(dx, dy, other),
-      zoom: (factor, x, y) => view.moved((camera) => camera.zoomAt(factor, x, y)),
+      zoom: (factor, x, y) => view.moveCamera((camera) => camera.zoomAt(factor, x, y)),
       hover: (x, y) => this.point([x, y]),
       leave: () => this.point(null),
       click: (x, y, touch) => this.click(x, y, touch ? REACH.touch : REACH.mouse),
@@ -37,7 +37,7 @@ export class Hand {
   }
 
   drag(dx, dy, other) {
-    this.view.moved((camera) => {
+    this.view.moveCamera((camera) => {
       if (camera.deep && !other) camera.orbit(dx, dy);
       else camera.pan(dx, dy);
     });
@@ -63,21 +63,21 @@ export class Hand {
   /** Looks for the point under the pointer; called once a frame at most. */
   hover() {
     if (!this.pointer || this.view.moving) return;
-    const found = this.view.aim.pick(...this.pointer, REACH.mouse);
+    const hit = this.view.hitTest.pick(...this.pointer, REACH.mouse);
     this.pointer = null;
-    this.store.set({ hover: found });
-    this.cursor(found >= 0);
+    this.store.set({ hover: hit });
+    this.cursor(hit >= 0);
   }
 
   cursor(onPoint) {
     const idle = this.mode === "move" ? "grab" : "crosshair";
-    this.view.layers.hand.style.cursor = onPoint && this.mode === "move" ? "pointer" : idle;
+    this.view.layers.surface.style.cursor = onPoint && this.mode === "move" ? "pointer" : idle;
   }
 
   click(x, y, reach) {
-    const found = this.view.aim.pick(x, y, reach);
+    const hit = this.view.hitTest.pick(x, y, reach);
     const topic = this.view.labelAt(x, y);
-    if (found >= 0) openDocument(this.store, found);
+    if (hit >= 0) openDocument(this.store, hit);
     else if (topic >= 0) chooseTopic(this.store, topic);
     else this.store.set({ selected: null });
   }
@@ -86,7 +86,7 @@ export class Hand {
   surround(path, done) {
     this.view.sketch(done ? null : path);
     if (!done) return;
-    const selected = isMeant(path) ? this.view.aim.inside(path) : null;
+    const selected = isMeant(path) ? this.view.hitTest.inside(path) : null;
     this.store.set({ selected: selected?.length ? selected : null });
   }
 }

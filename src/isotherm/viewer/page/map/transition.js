@@ -6,8 +6,8 @@ import { placesAt } from "./places.js";
 const STEP = 450; // milliseconds from a stage to the next
 
 /** The stage that is shown, on its way to the one that was asked for. */
-export class Passage {
-  /** @param {import("../data/data.js").Explorer} data @param {number} stage */
+export class Transition {
+  /** @param {import("../data/explorer.js").Explorer} data @param {number} stage */
   constructor(data, stage) {
     this.data = data;
     this.shown = stage; // may lie between two

@@ -83,7 +83,7 @@ export class Explorer {
     const key = `${stage}/${k}`;
     if (this.byTopic.has(key)) return this.byTopic.get(key);
     const codes = this.codesAt(stage);
-    const found = [];
+    const list = [];
     const seen = new Set();
     const typical = stage >= this.lastStage ? this.parts.documents?.array("typical") : null;
     if (typical) {
@@ -92,12 +92,12 @@ export class Explorer {
         const i = typical[at];
         if (i !== NONE_32 && codes[i] === k && !seen.has(i)) {
           seen.add(i);
-          found.push(i);
+          list.push(i);
         }
       }
     }
-    for (let i = 0; i < this.n; i++) if (codes[i] === k && !seen.has(i)) found.push(i);
-    const documents = Uint32Array.from(found);
+    for (let i = 0; i < this.n; i++) if (codes[i] === k && !seen.has(i)) list.push(i);
+    const documents = Uint32Array.from(list);
     if (this.byTopic.size > 50) this.byTopic.clear();
     this.byTopic.set(key, documents);
     return documents;
@@ -105,15 +105,15 @@ export class Explorer {
 
   /** @param {number} node @returns {Set<number>} final topics at or below a node of the tree */
   topicsBelow(node) {
-    const found = new Set();
+    const topics = new Set();
     const open = [node];
     while (open.length) {
       const at = open.pop();
       const k = this.tree.components[at];
-      if (k !== null && k !== undefined) found.add(k);
+      if (k !== null && k !== undefined) topics.add(k);
       open.push(...this.children[at]);
     }
-    return found;
+    return topics;
   }
 
   /** @param {number} stage @returns {Topic[]} topics of that stage; the final ones at the last */
@@ -155,13 +155,13 @@ export class Explorer {
   /** @param {string} start @param {number} most @returns {string[]} words that begin so */
   wordsFrom(start, most) {
     this.wordId("");
-    const found = [];
+    const words = [];
     if (start) {
       for (const word of this.wordIds?.keys() ?? []) {
-        if (word.startsWith(start) && found.push(word) >= most) break;
+        if (word.startsWith(start) && words.push(word) >= most) break;
       }
     }
-    return found;
+    return words;
   }
 
   /** @param {number} w @returns {string} */

@@ -4,14 +4,14 @@ import { contoursOf, drawContours } from "./contours.js";
 import { drawLines, drawNodes, drawShade, latticeOf, shadeOf } from "./grid.js";
 import { drawOutline } from "./lasso.js";
 import { cleared, hide } from "./layers.js";
-import { Labels } from "./overlay.js";
+import { Labels } from "./labels.js";
 import { middles } from "./places.js";
 
 const AMONG_OTHERS = { topic: 0, node: 0, selected: 0.75, matches: 0.75 };
 
 /** Remembers what is dear to compute until it changes. */
-export class Decor {
-  /** @param {ReturnType<typeof import("./layers.js").createLayers>} layers @param {import("../data/data.js").Explorer} data */
+export class Overlays {
+  /** @param {ReturnType<typeof import("./layers.js").createLayers>} layers @param {import("../data/explorer.js").Explorer} data */
   constructor(layers, data) {
     this.layers = layers;
     this.data = data;
@@ -47,24 +47,24 @@ export class Decor {
     const { dimensions } = this.data.meta.maps[map];
     const topics = this.data.topicsAt(stage);
     const codes = this.data.codesAt(stage);
-    let found = topics.map(() => null);
-    if (codes) found = middles(places, dimensions, codes, topics.length);
+    let anchors = topics.map(() => null);
+    if (codes) anchors = middles(places, dimensions, codes, topics.length);
     else if (topics.some((topic) => topic.finals)) {
       const finals = this.anchorsOf(map, Infinity, places);
-      found = topics.map((topic) => mean(topic.finals.map((k) => finals[k]).filter(Boolean)));
+      anchors = topics.map((topic) => mean(topic.finals.map((k) => finals[k]).filter(Boolean)));
     }
-    this.anchors.set(key, found);
-    return found;
+    this.anchors.set(key, anchors);
+    return anchors;
   }
 
   /**
    * Chooses the names to write.
-   * @param {any} scene what is shown: {state, passage, colouring, by}
+   * @param {any} scene what is shown: {state, transition, colouring, by}
    */
-  setLabels({ state, passage, colouring, by }) {
-    const { stage } = passage;
+  setLabels({ state, transition, colouring, by }) {
+    const { stage } = transition;
     const topics = this.data.topicsAt(stage);
-    const anchors = this.anchorsOf(state.map, stage, passage.at(state.map, stage));
+    const anchors = this.anchorsOf(state.map, stage, transition.at(state.map, stage));
     const below = by === "node" ? this.data.topicsBelow(state.node) : null;
     const own = (k) => (by === "topic" ? k === state.topic : (below?.has(k) ?? false));
     const strength = (k) => (by && !own(k) ? AMONG_OTHERS[by] : 1);
@@ -103,11 +103,11 @@ export class Decor {
 
   /**
    * Lines of density and what a hand draws, above the points.
-   * @param {any} scene {state, camera, theme, passage, counted, codes, mask, outline}
+   * @param {any} scene {state, camera, theme, transition, counted, codes, mask, outline}
    */
   drawOver(scene) {
-    const { state, camera, theme, passage, outline } = scene;
-    const contours = state.overlays.contours && !camera.deep && !passage.moving;
+    const { state, camera, theme, transition, outline } = scene;
+    const contours = state.overlays.contours && !camera.deep && !transition.moving;
     if (!contours && !outline) {
       hide(this.layers, "over");
       return;
@@ -119,17 +119,17 @@ export class Decor {
 
   /**
    * The names in the map; every call takes their fading on.
-   * @param {any} scene {state, camera, theme, background, passage, now, atOnce}
+   * @param {any} scene {state, camera, theme, background, transition, now, atOnce}
    * @returns {{writings: import("../gl/text.js").Writing[], fading: boolean}}
    */
-  write({ state, camera, passage, ...how }) {
+  write({ state, camera, transition, ...how }) {
     if (!state.overlays.labels) return { writings: [], fading: false };
     this.labels.arrange(camera);
-    return this.labels.write({ ...how, clarity: passage.clarity });
+    return this.labels.write({ ...how, clarity: transition.clarity });
   }
 
-  contoursFor({ state, passage, counted, codes, mask }) {
-    const places = passage.at(state.map, passage.stage);
+  contoursFor({ state, transition, counted, codes, mask }) {
+    const places = transition.at(state.map, transition.stage);
     const key = [places, codes, mask, state.hidden];
     if (!key.every((value, at) => value === this.contours.key[at])) {
       this.contours = { key, paths: contoursOf(places, counted) };

@@ -1,13 +1,13 @@
-// Which documents are lit. Every view asks here, so they never disagree.
+// Which documents are highlighted. Every view asks here, so they never disagree.
 
 let last = { key: [], data: null, answer: null };
 
 /**
- * Why documents are lit: the innermost of search, selection, node, topic.
+ * Why documents are highlighted: the innermost of search, selection, node, topic.
  * @param {import("./store.js").State} state
  * @returns {"matches"|"selected"|"node"|"topic"|null}
  */
-export function litBy(state) {
+export function highlightedBy(state) {
   if (state.matches) return "matches";
   if (state.selected) return "selected";
   if (state.node >= 0) return "node";
@@ -16,22 +16,22 @@ export function litBy(state) {
 }
 
 /**
- * The documents that are lit; `mask` null means all of them.
- * @param {import("../data/data.js").Explorer} data
+ * The documents that are highlighted; `mask` null means all of them.
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("./store.js").State} state
  * @returns {{mask: Uint8Array|null, count: number, by: string|null}}
  */
-export function litMask(data, state) {
-  const by = litBy(state);
+export function highlightMask(data, state) {
+  const by = highlightedBy(state);
   const codes = by === "topic" ? data.codesAt(state.stage) : data.codes;
   const key = [by, by && state[by], by === "topic" ? state.stage : -1, codes];
   if (last.data === data && key.every((value, at) => value === last.key[at])) return last.answer;
-  const answer = { ...light(data, state, by, codes), by };
+  const answer = { ...maskOf(data, state, by, codes), by };
   last = { key, data, answer };
   return answer;
 }
 
-function light(data, state, by, codes) {
+function maskOf(data, state, by, codes) {
   if (!by || ((by === "node" || by === "topic") && !codes)) return { mask: null, count: data.n };
   const mask = new Uint8Array(data.n);
   let count = 0;
@@ -49,18 +49,18 @@ function light(data, state, by, codes) {
 }
 
 /**
- * The lit documents as a list: in the order of the search, else in their own order.
- * @param {import("../data/data.js").Explorer} data
+ * The highlighted documents as a list: in the order of the search, else in their own order.
+ * @param {import("../data/explorer.js").Explorer} data
  * @param {import("./store.js").State} state
  * @returns {Uint32Array}
  */
-export function litList(data, state) {
+export function highlightedList(data, state) {
   if (state.matches) return state.matches.documents;
-  if (litBy(state) === "topic")
+  if (highlightedBy(state) === "topic")
     return data.codesAt(state.stage)
       ? data.documentsOfTopic(state.topic, state.stage)
       : new Uint32Array();
-  const { mask, count } = litMask(data, state);
+  const { mask, count } = highlightMask(data, state);
   const list = new Uint32Array(count);
   let at = 0;
   for (let i = 0; i < data.n; i++) if (!mask || mask[i]) list[at++] = i;
