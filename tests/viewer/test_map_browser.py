@@ -19,7 +19,7 @@ SIZE = {"width": 960, "height": 620}
 DEEP, FLAT = 0, 1
 PLAIN = {
     **{"hover": -1, "document": -1, "selected": None, "topic": -1, "node": -1, "matches": None},
-    **{"stage": 3, "map": FLAT, "colour": "topic", "size": "none", "mode": "move"},
+    **{"stage": 3, "map": FLAT, "color": "topic", "size": "none", "mode": "move"},
     **{"theme": "light", "tab": "topics"},
     "overlays": {"labels": False, "contours": False, "grid": False, "magnification": False},
 }
@@ -344,7 +344,7 @@ def test_between_stages_points_are_between_their_places(page: Any, told: Any) ->
 
 def test_the_card_mixes_stages_as_the_pointer_does(page: Any, told: Any) -> None:
     """Half-way between two stages, too, a point is drawn where it is said to be."""
-    give(page, colour="column:0", map=DEEP)
+    give(page, color="column:0", map=DEEP)
     page.evaluate("isotherm.store.set({ hidden: new Set([1, 2, 3, 4]) })")  # few are left
     settle(page)
     page.emulate_media(reduced_motion="no-preference")
@@ -576,7 +576,7 @@ def test_sizes_by_a_column(page: Any, told: Any) -> None:
 def test_colours_by_a_column(page: Any, told: Any, column: int) -> None:
     alone = apart(projected(page), 14)
     before = picture(page)
-    give(page, colour=f"column:{column}")
+    give(page, color=f"column:{column}")
     places, image = projected(page), picture(page)
     x, y = places[alone, :2].astype(int).T
     colours = image[y, x].astype(float)

@@ -20,7 +20,7 @@ N = 400
 FORMULA = '=1+"2", or so'
 BLANK = {
     **{"hover": -1, "document": -1, "selected": None, "topic": -1, "node": -1, "word": -1},
-    **{"matches": None, "query": "", "stage": 3, "map": 0, "colour": "topic", "size": "none"},
+    **{"matches": None, "query": "", "stage": 3, "map": 0, "color": "topic", "size": "none"},
     **{"tab": "topics", "mode": "move", "theme": "auto", "playing": False},
 }
 
@@ -384,7 +384,7 @@ def test_charts_mark_transitions_and_the_kept_model(page: Any, told: dict[str, A
 
 
 def test_the_legend_hides_isolates_and_searches(page: Any, told: dict[str, Any]) -> None:
-    give(page, colour="column:0")
+    give(page, color="column:0")
     names = told["points"].meta["columns"][0]["categories"]
     missing = told["points"].meta["columns"][0]["missing"]
     assert drawn(page, "#legend .legend-entry .name") == [*names, *["not known"] * bool(missing)]
@@ -400,13 +400,13 @@ def test_the_legend_hides_isolates_and_searches(page: Any, told: dict[str, Any])
     row.dblclick()
     frame(page)
     assert sorted(state(page, "hidden")) == [0, 2, 3, 4]
-    give(page, colour="topic")
+    give(page, color="topic")
     frame(page)
     assert state(page, "hidden") == []
     page.get_by_label("Find in the legend").fill("wavelet")
     frame(page)
     assert len(drawn(page, "#legend .legend-entry")) == 1
-    give(page, colour="column:1")
+    give(page, color="column:1")
     assert page.locator("#legend .gradient").is_visible()
 
 
@@ -507,12 +507,15 @@ def test_keys_reach_tabs_help_and_theme(page: Any) -> None:
 
 
 def test_the_address_tells_what_is_looked_at(page: Any) -> None:
-    give(page, topic=6, map=1)
-    page.wait_for_url("**#topic=6&map=1")
+    give(page, topic=6, map=1, color="column:1")
+    page.wait_for_url("**#topic=6&map=1&colour=column%3A1")
     page.evaluate("location.hash = '#topic=999&document=12&stage=1&colour=<b>&tab=search'")
     page.locator("#body-search").wait_for()
     assert (state(page, "document"), state(page, "stage"), state(page, "topic")) == (12, 1, -1)
-    assert state(page, "colour") == "topic"
+    assert state(page, "color") == "topic"
+    page.evaluate("location.hash = '#colour=column:0'")
+    page.locator("#legend strong", has_text="Section").wait_for()
+    assert state(page, "color") == "column:0"
 
 
 def test_listeners_hear_of_changes_once_and_only_of_changes(page: Any) -> None:
@@ -663,7 +666,7 @@ def test_very_many_topics_and_categories_stay_a_list_in_sight(
     page.locator(".topics-all .list").focus()
     page.keyboard.press("End")
     assert page.locator(".topics-all .list-row.active").get_attribute("aria-posinset") == str(k)
-    give(page, colour="column:0")
+    give(page, color="column:0")
     assert 5 < page.locator("#legend .list-row").count() < 60
     page.get_by_label("Find in the legend").fill("label 9999")
     frame(page)

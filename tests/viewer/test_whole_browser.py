@@ -49,7 +49,7 @@ def opened(open_explorer: Any, parts: dict[str, bytes]) -> Any:
 @pytest.fixture
 def page(opened: Any) -> Any:
     state = {"topic": -1, "node": -1, "hover": -1, "document": -1, "map": 1, "tab": "topics"}
-    give(opened, **state, colour="topic", theme="light")
+    give(opened, **state, color="topic", theme="light")
     yield opened
     assert opened.problems == []
 
@@ -199,7 +199,7 @@ def lightness_and_hue(colour: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_categories_differ_for_every_kind_of_colour_vision(page: Any, theme: str) -> None:
-    give(page, colour="column:0", theme=theme)
+    give(page, color="column:0", theme=theme)
     found = page.evaluate(
         "() => [...document.querySelectorAll('#legend .legend-entry .dot')]"
         ".map((dot) => getComputedStyle(dot).backgroundColor.match(/[\\d.]+/g).map(Number))"

@@ -22,7 +22,7 @@ import { connectEmbed } from "./state/embed.js";
 const MORE = ["documents", "words", "texts"];
 
 function initialState(data) {
-  const colour = data.topics.length ? "topic" : data.meta.columns.length ? "column:0" : "topic";
+  const color = data.topics.length ? "topic" : data.meta.columns.length ? "column:0" : "topic";
   return {
     hover: -1,
     document: -1,
@@ -34,7 +34,7 @@ function initialState(data) {
     query: "",
     stage: data.lastStage,
     map: 0,
-    colour,
+    color,
     size: "none",
     hidden: new Set(),
     mode: "move",
@@ -68,8 +68,8 @@ function keepTrue(store) {
   store.on(["selected"], () => {
     if (store.state.selected) store.set({ matches: null, query: "" });
   });
-  store.on(["colour", "stage"], (changed) => {
-    if (changed.has("colour") || store.state.colour === "topic") store.set({ hidden: new Set() });
+  store.on(["color", "stage"], (changed) => {
+    if (changed.has("color") || store.state.color === "topic") store.set({ hidden: new Set() });
   });
 }
 

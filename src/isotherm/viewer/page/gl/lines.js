@@ -22,16 +22,16 @@ export class Lines {
   /**
    * @param {Float32Array} ends two places (x, y, z) of every line, in coordinates 0..1 of the map
    * @param {Float32Array} matrix
-   * @param {[number, number, number, number]} colour 0..1
+   * @param {[number, number, number, number]} color 0..1
    */
-  draw(ends, matrix, colour) {
+  draw(ends, matrix, color) {
     const { gl, uniforms } = this;
     gl.useProgram(this.program);
     gl.bindVertexArray(this.vao);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.buffer);
     gl.bufferData(gl.ARRAY_BUFFER, ends, gl.STREAM_DRAW);
     gl.uniformMatrix4fv(uniforms.matrix, false, matrix);
-    gl.uniform4fv(uniforms.colour, colour);
+    gl.uniform4fv(uniforms.color, color);
     gl.disable(gl.DEPTH_TEST);
     gl.drawArrays(gl.LINES, 0, ends.length / 3);
     gl.enable(gl.DEPTH_TEST);

@@ -37,7 +37,7 @@ export class Sheet {
   constructor(gl) {
     this.gl = gl;
     this.frame = gl.createFramebuffer();
-    this.colours = gl.createRenderbuffer();
+    this.colors = gl.createRenderbuffer();
     this.depths = gl.createRenderbuffer();
     this.width = 0;
     this.height = 0;
@@ -57,7 +57,7 @@ export class Sheet {
       gl.renderbufferStorage(gl.RENDERBUFFER, format, width, height);
       gl.framebufferRenderbuffer(gl.FRAMEBUFFER, attachment, gl.RENDERBUFFER, buffer);
     };
-    attach(this.colours, gl.RGBA8, gl.COLOR_ATTACHMENT0);
+    attach(this.colors, gl.RGBA8, gl.COLOR_ATTACHMENT0);
     attach(this.depths, gl.DEPTH_COMPONENT24, gl.DEPTH_ATTACHMENT);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
   }
@@ -69,8 +69,8 @@ export class Sheet {
     gl.clear(gl.COLOR_BUFFER_BIT); // else the browser clears a new frame at the first drawing: too late
     gl.bindFramebuffer(gl.READ_FRAMEBUFFER, this.frame);
     gl.bindFramebuffer(gl.DRAW_FRAMEBUFFER, null);
-    const { COLOR_BUFFER_BIT: colours, NEAREST: nearest } = gl;
-    gl.blitFramebuffer(0, 0, width, height, 0, 0, width, height, colours, nearest);
+    const { COLOR_BUFFER_BIT: colors, NEAREST: nearest } = gl;
+    gl.blitFramebuffer(0, 0, width, height, 0, 0, width, height, colors, nearest);
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }
 }

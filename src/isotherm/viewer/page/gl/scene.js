@@ -15,12 +15,12 @@ const KEPT = 4; // buffers of places that stay on the card: two stages, and wher
  * @property {number} largest pixels
  * @property {number} eye how far it is; 0 for a flat map
  * @property {number} depth half of how deep the cloud is
- * @property {number} fog 0..1 how much of the colour is lost far away
+ * @property {number} fog 0..1 how much of the color is lost far away
  * @property {number} opacity
  * @property {number} dimming 0..1 how far those that are not highlighted step back
  * @property {[number, number, number]} background 0..255
  * @property {Float32Array|null} frame ends of lines behind the points
- * @property {[number, number, number, number]} frameColour 0..1
+ * @property {[number, number, number, number]} frameColor 0..1
  */
 
 /** A WebGL2 canvas with points. */
@@ -67,7 +67,7 @@ export class Scene {
     gl.vertexAttribPointer(3, 2, gl.UNSIGNED_BYTE, true, 4, 2);
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.highlightIndex);
     gl.enable(gl.BLEND);
-    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA); // colours come premultiplied
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA); // colors come premultiplied
     gl.enable(gl.DEPTH_TEST);
     gl.depthFunc(gl.LEQUAL);
     gl.clearColor(0, 0, 0, 0);
@@ -148,7 +148,7 @@ export class Scene {
   }
 
   /**
-   * @param {Uint8Array} bytes RGBA of every code; alpha 0 hides it; a multiple of 256 colours
+   * @param {Uint8Array} bytes RGBA of every code; alpha 0 hides it; a multiple of 256 colors
    */
   setPalette(bytes) {
     const { gl } = this;
@@ -172,7 +172,7 @@ export class Scene {
     this.direct = direct;
     this.target();
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
-    if (look.frame) this.lines.draw(look.frame, look.matrix, look.frameColour);
+    if (look.frame) this.lines.draw(look.frame, look.matrix, look.frameColor);
   }
 
   target() {

@@ -28,7 +28,7 @@ uniform float opacity;
 uniform float dimming;                    // 0..1 how far those that are not highlighted step back
 uniform highp sampler2D palette;
 
-flat out vec4 colour;
+flat out vec4 color;
 flat out float radius;
 
 void main() {
@@ -54,20 +54,20 @@ void main() {
     alpha *= eye > 0.0 ? 1.0 : 0.6;
   }
   if (pass == 2) alpha = max(alpha, 0.92);
-  colour = vec4(tint, alpha);
+  color = vec4(tint, alpha);
 }
 `;
 
 /** A disc with a soft edge and, when there is room for it, a rim a little darker. */
 export const POINT_FRAGMENT = `#version 300 es
 precision mediump float;
-flat in vec4 colour;
+flat in vec4 color;
 flat in float radius;
 out vec4 pixel;
 
 void main() {
-  float alpha = colour.a;
-  vec3 tint = colour.rgb;
+  float alpha = color.a;
+  vec3 tint = color.rgb;
   if (radius > 2.2) {
     float away = length(gl_PointCoord - 0.5) * 2.0 * (radius + 1.0) - radius;
     float inside = clamp(0.5 - 0.5 * away, 0.0, 1.0);
@@ -116,14 +116,14 @@ void main() {
 }
 `;
 
-/** All of one colour. */
+/** All of one color. */
 export const LINE_FRAGMENT = `#version 300 es
 precision mediump float;
-uniform vec4 colour;
+uniform vec4 color;
 out vec4 pixel;
 
 void main() {
-  pixel = vec4(colour.rgb * colour.a, colour.a);
+  pixel = vec4(color.rgb * color.a, color.a);
 }
 `;
 

@@ -15,7 +15,7 @@ const FONT = 'system-ui, -apple-system, "Segoe UI", "Helvetica Neue", sans-serif
  */
 
 /**
- * Writes a text on a canvas, with a halo of the colour behind it.
+ * Writes a text on a canvas, with a halo of the color behind it.
  * @param {CanvasRenderingContext2D} context in CSS pixels
  * @param {Writing} writing
  * @param {number} x of its middle

@@ -1,6 +1,6 @@
 /** Lines of equal density over a flat map. */
 
-import { css } from "../ui/colours.js";
+import { css } from "../ui/colors.js";
 import { NONE_16, STEPS } from "../data/format.js";
 
 const SIDE = 144; // cells along each side of the box

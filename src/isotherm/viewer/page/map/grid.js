@@ -1,6 +1,6 @@
 /** What lies below the points: the grid of the map, its magnification, the box of a deep one. */
 
-import { continuous, css } from "../ui/colours.js";
+import { continuous, css } from "../ui/colors.js";
 
 /**
  * @typedef {object} Lattice

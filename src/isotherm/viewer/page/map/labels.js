@@ -1,6 +1,6 @@
 /** Names of topics in the map: the largest first, and none over another. */
 
-import { css } from "../ui/colours.js";
+import { css } from "../ui/colors.js";
 import { fontOf } from "../gl/text.js";
 import { fromLab, toLab } from "../ui/oklab.js";
 
@@ -16,7 +16,7 @@ const EDGE = 6;
  * @property {number} weight larger ones go first
  * @property {boolean} first goes before all others
  * @property {number} strength 0..1 how clearly it is seen
- * @property {[number, number, number]|null} colour of its points; null: that of text
+ * @property {[number, number, number]|null} color of its points; null: that of text
  * @property {number} [size] CSS pixels
  */
 
@@ -123,7 +123,7 @@ export class Labels {
       if (opacity !== entry.wanted) fading = true;
       if (opacity <= 0 && entry.wanted <= 0) this.shown.delete(key);
       else {
-        const ink = inkOf(label.colour, theme);
+        const ink = inkOf(label.color, theme);
         const { size } = label;
         const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
         writings.push({
@@ -183,9 +183,9 @@ function shortened(text, most) {
   return kept.length > most + 4 ? kept.slice(0, most) + "…" : kept;
 }
 
-/** The colour of a topic, as dark or light as text must be. */
-function inkOf(colour, theme) {
-  if (!colour) return theme === "dark" ? "#e8eaee" : "#23262d";
-  const [, a, b] = toLab(colour);
+/** The color of a topic, as dark or light as text must be. */
+function inkOf(color, theme) {
+  if (!color) return theme === "dark" ? "#e8eaee" : "#23262d";
+  const [, a, b] = toLab(color);
   return css(fromLab([theme === "dark" ? 0.9 : 0.36, 0.6 * a, 0.6 * b]));
 }

@@ -1,6 +1,6 @@
 /** The outline that a hand draws around points. */
 
-import { css } from "../ui/colours.js";
+import { css } from "../ui/colors.js";
 
 /**
  * Draws an outline that is not finished yet.
@@ -10,15 +10,15 @@ import { css } from "../ui/colours.js";
  */
 export function drawOutline(context, path, theme) {
   if (path.length < 2) return;
-  /** @type {import("../ui/colours.js").Rgb} */
-  const colour = theme === "light" ? [28, 100, 180] : [130, 190, 255];
+  /** @type {import("../ui/colors.js").Rgb} */
+  const color = theme === "light" ? [28, 100, 180] : [130, 190, 255];
   context.save();
   context.beginPath();
   path.forEach(([x, y], at) => (at ? context.lineTo(x, y) : context.moveTo(x, y)));
   context.closePath();
-  context.fillStyle = css(colour, 0.1);
+  context.fillStyle = css(color, 0.1);
   context.fill();
-  context.strokeStyle = css(colour, 0.9);
+  context.strokeStyle = css(color, 0.9);
   context.lineWidth = 1.5;
   context.setLineDash([5, 4]);
   context.stroke();

@@ -66,7 +66,7 @@ function ring(element) {
  * Puts a ring around a place, or takes it away.
  * @param {HTMLElement} circle
  * @param {{x: number, y: number, radius: number}|null} at CSS pixels
- * @param {{line: string, halo: string}} colours
+ * @param {{line: string, halo: string}} colors
  */
 export function showRing(circle, at, { line, halo }) {
   circle.hidden = at === null;
@@ -120,7 +120,7 @@ export function cleared(layers, name) {
 }
 
 /**
- * The colour behind an element.
+ * The color behind an element.
  * @param {HTMLElement} element
  * @param {"light"|"dark"} theme for when nobody has set one
  * @returns {[number, number, number]}

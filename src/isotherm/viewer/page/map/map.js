@@ -70,7 +70,7 @@ function follow(view, interaction, store) {
     store.on(["map"], () => view.changeMap()),
     store.on(["stage"], () => view.changeStage()),
     store.on(["arrived"], () => view.arrived()),
-    store.on(["colour"], stale("codes", "palette", "labels")),
+    store.on(["color"], stale("codes", "palette", "labels")),
     store.on(["hidden"], stale("palette", "labels")),
     store.on(["size"], stale("sizes")),
     store.on(["matches", "selected", "node", "topic"], stale("highlight", "labels")),

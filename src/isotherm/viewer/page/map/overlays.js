@@ -59,22 +59,22 @@ export class Overlays {
 
   /**
    * Chooses the names to write.
-   * @param {any} scene what is shown: {state, transition, colouring, by}
+   * @param {any} scene what is shown: {state, transition, coloring, by}
    */
-  setLabels({ state, transition, colouring, by }) {
+  setLabels({ state, transition, coloring, by }) {
     const { stage } = transition;
     const topics = this.data.topicsAt(stage);
     const anchors = this.anchorsOf(state.map, stage, transition.at(state.map, stage));
     const below = by === "node" ? this.data.topicsBelow(state.node) : null;
     const own = (k) => (by === "topic" ? k === state.topic : (below?.has(k) ?? false));
     const strength = (k) => (by && !own(k) ? AMONG_OTHERS[by] : 1);
-    const byTopic = colouring.column === null;
+    const byTopic = coloring.column === null;
     const items = topics.flatMap((topic, k) => {
       if (!anchors[k] || (byTopic && state.hidden.has(k))) return [];
-      const colour = byTopic ? colouring.colours[k] : null;
+      const color = byTopic ? coloring.colors[k] : null;
       const { name: text, size: weight } = topic;
       return [
-        { key: k, text, place: anchors[k], weight, first: own(k), strength: strength(k), colour },
+        { key: k, text, place: anchors[k], weight, first: own(k), strength: strength(k), color },
       ];
     });
     const key = `${state.map} ${stage}`;

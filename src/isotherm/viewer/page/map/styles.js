@@ -1,19 +1,19 @@
 /** What each point looks like: its code in the palette, its size. */
 
 import { NONE_16 } from "../data/format.js";
-import { columnOf } from "../ui/colours.js";
+import { columnOf } from "../ui/colors.js";
 
 /**
- * Codes of all documents in the present colouring; values that are missing get the one after the
+ * Codes of all documents in the present coloring; values that are missing get the one after the
  * last.
  * @param {import("../data/explorer.js").Explorer} data
- * @param {{colour: string}} state
+ * @param {{color: string}} state
  * @param {number} stage
- * @param {number} count colours of the colouring
+ * @param {number} count colors of the coloring
  * @returns {Uint16Array}
  */
 export function codesOf(data, state, stage, count) {
-  const column = columnOf(data, state.colour);
+  const column = columnOf(data, state.color);
   const n = data.meta.n_documents;
   const codes = new Uint16Array(n);
   const values = column
@@ -42,16 +42,16 @@ export function sizesOf(data, state) {
 }
 
 /**
- * The colours as the card wants them.
- * @param {import("../ui/colours.js").Colouring} colouring
+ * The colors as the card wants them.
+ * @param {import("../ui/colors.js").Coloring} coloring
  * @param {Set<number>} hidden codes that are not drawn
  * @returns {Uint8Array} RGBA, a multiple of 256 of them; hidden ones have no alpha
  */
-export function paletteOf(colouring, hidden) {
-  const colours = [...colouring.colours, colouring.missing];
-  const bytes = new Uint8Array(1024 * Math.ceil(colours.length / 256));
-  colours.forEach((colour, code) => {
-    bytes.set(colour, 4 * code);
+export function paletteOf(coloring, hidden) {
+  const colors = [...coloring.colors, coloring.missing];
+  const bytes = new Uint8Array(1024 * Math.ceil(colors.length / 256));
+  colors.forEach((color, code) => {
+    bytes.set(color, 4 * code);
     bytes[4 * code + 3] = hidden.has(code) ? 0 : 255;
   });
   return bytes;

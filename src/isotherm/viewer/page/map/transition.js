@@ -30,7 +30,7 @@ export class Transition {
     return this.shown !== this.goal;
   }
 
-  /** The stage that codes, colours and labels are of. */
+  /** The stage that codes, colors and labels are of. */
   get stage() {
     return Math.round(this.shown);
   }

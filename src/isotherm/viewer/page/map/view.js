@@ -2,7 +2,7 @@
 
 import { HitTest } from "./hit_test.js";
 import { Camera } from "./camera.js";
-import { colouring, css } from "../ui/colours.js";
+import { coloring, css } from "../ui/colors.js";
 import { Overlays } from "./overlays.js";
 import { farEdges } from "./grid.js";
 import { backgroundOf, createLayers, fitLayers, pictureOf, showRing } from "./layers.js";
@@ -82,9 +82,9 @@ export class View {
   refresh() {
     const { stale, painter, data, state, transition } = this;
     if (stale.has("theme")) this.background = backgroundOf(this.element, this.theme);
-    this.colouring = colouring(data, { ...state, stage: transition.stage }, this.theme);
+    this.coloring = coloring(data, { ...state, stage: transition.stage }, this.theme);
     if (stale.has("codes")) {
-      this.codes = codesOf(data, state, transition.stage, this.colouring.colours.length);
+      this.codes = codesOf(data, state, transition.stage, this.coloring.colors.length);
     }
     if (stale.has("sizes")) this.sizes = sizesOf(data, state);
     if (stale.has("highlight")) {
@@ -96,7 +96,7 @@ export class View {
       painter.send("setStyles", this.codes, this.sizes, this.mask);
     }
     if (stale.has("palette")) {
-      this.palette = paletteOf(this.colouring, state.hidden);
+      this.palette = paletteOf(this.coloring, state.hidden);
       painter.send("setPalette", this.palette);
     }
     if (stale.has("labels")) this.overlays.setLabels(this);
@@ -152,11 +152,11 @@ export class View {
     this.begun();
   }
 
-  /** @returns {Pick<import("../gl/scene.js").Look, "frame"|"frameColour">} */
+  /** @returns {Pick<import("../gl/scene.js").Look, "frame"|"frameColor">} */
   frameLines() {
     const frame = this.camera.deep ? farEdges(this.camera, this.camera.box) : null;
     const [r, g, b] = this.theme === "dark" ? [1, 1, 1] : [0.08, 0.1, 0.16];
-    return { frame, frameColour: [r, g, b, 0.14] };
+    return { frame, frameColor: [r, g, b, 0.14] };
   }
 
   get turning() {
@@ -184,9 +184,9 @@ export class View {
   rings() {
     const { hover, document: open } = this.state;
     const line = this.theme === "dark" ? "#ffffff" : "#14161a";
-    const colours = { line, halo: css(this.background, 0.8) };
-    showRing(this.layers.hoverRing, this.hitTest.ringAt(hover), colours);
-    showRing(this.layers.openRing, open === hover ? null : this.hitTest.ringAt(open), colours);
+    const colors = { line, halo: css(this.background, 0.8) };
+    showRing(this.layers.hoverRing, this.hitTest.ringAt(hover), colors);
+    showRing(this.layers.openRing, open === hover ? null : this.hitTest.ringAt(open), colors);
   }
 
   // What changes the whole ---------------------------------------------------------------------

@@ -1,12 +1,12 @@
-// The document that is open: title, fields, topics, and its text coloured by topics.
+// The document that is open: title, fields, topics, and its text colored by topics.
 
 import { h, put, count, percent, reason, iconButton, within } from "../ui/dom.js";
 import { barList } from "../ui/bars.js";
 import { highlightedBy, highlightedList } from "../state/highlight.js";
-import { topicColour, topicChip } from "../ui/swatches.js";
+import { topicColor, topicChip } from "../ui/swatches.js";
 import { chooseFinalTopic, chooseWord, walk } from "../state/actions.js";
 import { rounded } from "../data/values.js";
-import { passage, pieces, topicsOfWord } from "../ui/coloured.js";
+import { passage, pieces, topicsOfWord } from "../ui/colored_text.js";
 
 const FIRST = 20000; // letters shown of a long text until the reader asks for the rest
 
@@ -103,7 +103,7 @@ export function createDocument(element, data, store, source) {
           value: p,
           most,
           text: percent(p),
-          colour: topicColour(data, store.state, k),
+          color: topicColor(data, store.state, k),
           onclick: () => chooseFinalTopic(store, data, k),
         })),
         6,
@@ -141,7 +141,7 @@ export function createDocument(element, data, store, source) {
             "div.chips.passage-legend",
             null,
             legend.map(([k]) =>
-              topicChip(topicColour(data, state, k), name(k), () =>
+              topicChip(topicColor(data, state, k), name(k), () =>
                 chooseFinalTopic(store, data, k),
               ),
             ),
@@ -149,7 +149,7 @@ export function createDocument(element, data, store, source) {
         : null,
       opened.whole === false ? h("p.quiet", { text: "Only the opening is in this file." }) : null,
       passage(parts, {
-        colour: (k) => topicColour(data, state, k),
+        color: (k) => topicColor(data, state, k),
         name,
         chosen: state.word,
         asked,

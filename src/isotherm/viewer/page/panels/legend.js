@@ -1,8 +1,8 @@
-// The legend that floats over the map: what a colour means, and which of it is drawn.
+// The legend that floats over the map: what a color means, and which of it is drawn.
 
 import { h, put, count, plain, iconButton, within } from "../ui/dom.js";
 import { createList } from "../ui/list.js";
-import { presentColouring, dot } from "../ui/swatches.js";
+import { presentColoring, dot } from "../ui/swatches.js";
 
 const SEARCH_FROM = 12;
 
@@ -59,7 +59,7 @@ export function createLegend(element, data, store, map) {
     "aria-label": "Find in the legend",
     oninput: () => list(),
   });
-  let shown = { colours: [], names: [], counts: [], order: [], codes: [] };
+  let shown = { colors: [], names: [], counts: [], order: [], codes: [] };
   const rows = createList({
     label: "Colours: Enter draws or hides one, o shows only it",
     height: 1.75,
@@ -85,14 +85,14 @@ export function createLegend(element, data, store, map) {
   }
 
   function row(code) {
-    const missing = code === shown.colours.length;
+    const missing = code === shown.colors.length;
     const name = missing ? "not known" : shown.names[code] || "(no name)";
     const off = store.state.hidden.has(code);
     return [
       h(
         `span.legend-entry${off ? ".off" : ""}`,
         { title: `${name}: click to ${off ? "draw" : "hide"}, double-click for this alone` },
-        dot(missing ? shown.missing : shown.colours[code]),
+        dot(missing ? shown.missing : shown.colors[code]),
         h("span.name", { text: name }),
         h("span.number", { text: count(shown.counts[code]) }),
       ),
@@ -114,7 +114,7 @@ export function createLegend(element, data, store, map) {
 
   function only(code) {
     const { hidden } = store.state;
-    const total = shown.colours.length + 1;
+    const total = shown.colors.length + 1;
     const alone = !hidden.has(code) && hidden.size === total - 1;
     const others = Array.from({ length: total }, (_, at) => at).filter((at) => at !== code);
     store.set({ hidden: alone ? new Set() : new Set(others) });
@@ -124,7 +124,7 @@ export function createLegend(element, data, store, map) {
     const wanted = filter.value.trim().toLowerCase();
     const named = (code) => shown.names[code].toLowerCase().includes(wanted);
     const codes = wanted ? shown.order.filter(named) : [...shown.order];
-    if (!wanted && shown.counts[shown.colours.length]) codes.push(shown.colours.length);
+    if (!wanted && shown.counts[shown.colors.length]) codes.push(shown.colors.length);
     shown.codes = codes;
     none.hidden = codes.length > 0;
     rows.show(codes.length);
@@ -135,10 +135,10 @@ export function createLegend(element, data, store, map) {
   function categories(present) {
     const { state } = store;
     const codes = present.column
-      ? data.points.array(`column${Number(state.colour.slice(7))}`)
+      ? data.points.array(`column${Number(state.color.slice(7))}`)
       : data.codesAt(state.stage);
-    const order = present.column ? [...present.colours.keys()] : inTree(data, state.stage);
-    const counts = tally(codes ?? data.codes, present.colours.length);
+    const order = present.column ? [...present.colors.keys()] : inTree(data, state.stage);
+    const counts = tally(codes ?? data.codes, present.colors.length);
     shown = { ...present, order, counts, codes: [] };
     put(
       body,
@@ -149,10 +149,10 @@ export function createLegend(element, data, store, map) {
     list();
   }
 
-  function gradient({ colours, column, missing }) {
+  function gradient({ colors, column, missing }) {
     const stops = Array.from(
       { length: 9 },
-      (_, at) => colours[Math.round((at / 8) * (colours.length - 1))],
+      (_, at) => colors[Math.round((at / 8) * (colors.length - 1))],
     );
     put(
       body,
@@ -180,7 +180,7 @@ export function createLegend(element, data, store, map) {
   }
 
   function draw() {
-    const present = presentColouring(data, store.state);
+    const present = presentColoring(data, store.state);
     const name = present.column?.name ?? data.nouns.components;
     title.textContent = name.charAt(0).toUpperCase() + name.slice(1);
     element.hidden = present.kind === "category" && !present.names.length;
@@ -195,7 +195,7 @@ export function createLegend(element, data, store, map) {
     rows.refresh();
   }
 
-  store.on(["colour", "stage", "dark", "arrived"], draw);
+  store.on(["color", "stage", "dark", "arrived"], draw);
   store.on("hidden", marks);
   draw();
   open(!matchMedia("(max-width: 1000px)").matches);

@@ -2,7 +2,7 @@
 
 import { h, put, count, percent, later, reason } from "../ui/dom.js";
 import { createDocumentList } from "../ui/doclist.js";
-import { topicColour, topicChip, dot } from "../ui/swatches.js";
+import { topicColor, topicChip, dot } from "../ui/swatches.js";
 import { chooseFinalTopic } from "../state/actions.js";
 
 /** Most documents that a search tells. */
@@ -95,7 +95,7 @@ export function createSearch(element, data, store, source) {
         h(
           "span.mini",
           null,
-          dot(topicColour(data, store.state, k)),
+          dot(topicColor(data, store.state, k)),
           h("span.name", { text: data.topics[k]?.name ?? "" }),
         ),
       );
@@ -170,7 +170,7 @@ export function createSearch(element, data, store, source) {
           null,
           strong.map(([k, p]) =>
             topicChip(
-              topicColour(data, store.state, k),
+              topicColor(data, store.state, k),
               data.topics[k].name,
               () => chooseFinalTopic(store, data, k),
               percent(p),

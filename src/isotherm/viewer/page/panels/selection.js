@@ -5,7 +5,7 @@ import { h, put, count, percent, download, iconButton } from "../ui/dom.js";
 import { highlightedBy, highlightMask, highlightedList } from "../state/highlight.js";
 import { barList, comparing } from "../ui/bars.js";
 import { shares, tellingWords } from "../data/shares.js";
-import { topicColour } from "../ui/swatches.js";
+import { topicColor } from "../ui/swatches.js";
 import { chooseTopic, chooseWord } from "../state/actions.js";
 import { createDocumentList } from "../ui/doclist.js";
 import { MOST } from "./search.js";
@@ -100,7 +100,7 @@ export function createHighlightBar(element, data, store, map) {
           mixture.map((one) => ({
             ...one,
             name: topics[one.code].name,
-            colour: topicColour(data, state, one.code, state.stage),
+            color: topicColor(data, state, one.code, state.stage),
             onclick: () => chooseTopic(store, one.code),
           })),
         ),

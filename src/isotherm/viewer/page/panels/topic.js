@@ -5,7 +5,7 @@ import { byRelevance, wordsOf } from "../data/relevance.js";
 import { barList, comparing } from "../ui/bars.js";
 import { createDocumentList } from "../ui/doclist.js";
 import { shares } from "../data/shares.js";
-import { topicColour, topicChip, dot } from "../ui/swatches.js";
+import { topicColor, topicChip, dot } from "../ui/swatches.js";
 import { chooseTopic, chooseFinalTopic, chooseNode, chooseWord } from "../state/actions.js";
 import { capital } from "../ui/layout.js";
 
@@ -63,7 +63,7 @@ export function createTopic(element, data, store) {
 
   const topic = () => data.topicsAt(store.state.stage)[store.state.topic];
 
-  function drawHead(one, colour) {
+  function drawHead(one, color) {
     const { state } = store;
     const here = data.codesAt(state.stage)
       ? data.documentsOfTopic(state.topic, state.stage).length
@@ -94,7 +94,7 @@ export function createTopic(element, data, store) {
               })
             : null,
         ),
-        h("h2", null, dot(colour), h("span", { text: one.name })),
+        h("h2", null, dot(color), h("span", { text: one.name })),
         h("p.quiet", {
           text: [
             `${percent(one.size)} of all ${nouns.columns}`,
@@ -116,7 +116,7 @@ export function createTopic(element, data, store) {
     order.hidden = !one.words.some(([, p]) => Number.isFinite(p));
     const { state } = store;
     const ordered = byRelevance(wordsOf(data, one), relevance).slice(0, MOST_WORDS);
-    const colour = topicColour(data, state, state.topic, state.stage);
+    const color = topicColor(data, state, state.topic, state.stage);
     // Between the two ends bars show what weighs more.
     const byLift = relevance < 0.5;
     const value = (word) => (byLift ? word.lift : word.p) || 0;
@@ -130,7 +130,7 @@ export function createTopic(element, data, store) {
             name: word.word,
             value: value(word),
             most,
-            colour,
+            color,
             pressed: w >= 0 && w === state.word,
             text: byLift ? `× ${short(word.lift)}` : Number.isFinite(word.p) ? percent(word.p) : "",
             title: Number.isFinite(word.p)
@@ -156,7 +156,7 @@ export function createTopic(element, data, store) {
           null,
           similar.map(([k, value]) =>
             topicChip(
-              topicColour(data, state, k),
+              topicColor(data, state, k),
               data.topics[k].name,
               () => chooseTopic(store, k),
               short(value),
@@ -174,7 +174,7 @@ export function createTopic(element, data, store) {
           one.finals
             .slice(0, 40)
             .map((k) =>
-              topicChip(topicColour(data, state, k), data.topics[k]?.name ?? "", () =>
+              topicChip(topicColor(data, state, k), data.topics[k]?.name ?? "", () =>
                 chooseFinalTopic(store, data, k),
               ),
             ),
@@ -217,7 +217,7 @@ export function createTopic(element, data, store) {
     const one = topic();
     if (!one) return;
     const { state } = store;
-    drawHead(one, topicColour(data, state, state.topic, state.stage));
+    drawHead(one, topicColor(data, state, state.topic, state.stage));
     drawWords();
     drawKin(one);
     const list = data.codesAt(state.stage)

@@ -3,7 +3,7 @@
 import { h, put, percent, short, count } from "../ui/dom.js";
 import { createList } from "../ui/list.js";
 import { createTopic } from "./topic.js";
-import { topicColour, dot } from "../ui/swatches.js";
+import { topicColor, dot } from "../ui/swatches.js";
 import { chooseTopic } from "../state/actions.js";
 import { capital } from "../ui/layout.js";
 
@@ -67,7 +67,7 @@ export function createTopics(element, data, store) {
       h(
         "span.topic-head",
         null,
-        dot(topicColour(data, store.state, k, store.state.stage)),
+        dot(topicColor(data, store.state, k, store.state.stage)),
         h("span.name", { text: topic.name }),
         h("span.number", { text: percent(topic.size) + coherence }),
       ),
@@ -75,7 +75,7 @@ export function createTopics(element, data, store) {
       h("span.topic-weight", {
         vars: {
           w: String(topic.size / most),
-          c: topicColour(data, store.state, k, store.state.stage),
+          c: topicColor(data, store.state, k, store.state.stage),
         },
       }),
     ];

@@ -2,7 +2,7 @@
 // nodes. An ARIA tree with one stop of the tab key: arrows walk it.
 
 import { h, put, percent, short, count } from "../ui/dom.js";
-import { topicColour } from "../ui/swatches.js";
+import { topicColor } from "../ui/swatches.js";
 import { chooseNode } from "../state/actions.js";
 import { createDocumentList } from "../ui/doclist.js";
 import { firstOpen, visibleNodes } from "./unfolded.js";
@@ -105,9 +105,9 @@ export function createTree(element, data, store) {
     const temperature = tree.temperatures[node];
     const alike = tree.similarities?.[node];
     const share = spread?.get(node) ?? 0;
-    const colours = [...data.topicsBelow(node)]
+    const colors = [...data.topicsBelow(node)]
       .slice(0, 8)
-      .map((below) => topicColour(data, state, below));
+      .map((below) => topicColor(data, state, below));
     return h(
       "div.node",
       {
@@ -125,9 +125,9 @@ export function createTree(element, data, store) {
       },
       h("span.fold-mark", { "aria-hidden": "true", text: leaf ? "" : open.has(node) ? "▾" : "▸" }),
       h(
-        "span.node-colours",
+        "span.node-colors",
         { "aria-hidden": "true" },
-        colours.map((c) => h("i", { vars: { c } })),
+        colors.map((c) => h("i", { vars: { c } })),
       ),
       h("span.name", { text: name }),
       temperature !== null && temperature !== undefined && !leaf
@@ -141,7 +141,7 @@ export function createTree(element, data, store) {
         ? h("span.node-bar", {
             vars: {
               w: String(most ? share / most : 0),
-              c: leaf && k !== null ? topicColour(data, state, k) : "var(--accent)",
+              c: leaf && k !== null ? topicColor(data, state, k) : "var(--accent)",
             },
           })
         : null,

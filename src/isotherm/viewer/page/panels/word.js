@@ -2,7 +2,7 @@
 
 import { h, put, count, percent, iconButton } from "../ui/dom.js";
 import { barList } from "../ui/bars.js";
-import { topicColour } from "../ui/swatches.js";
+import { topicColor } from "../ui/swatches.js";
 import { chooseFinalTopic } from "../state/actions.js";
 
 /**
@@ -66,7 +66,7 @@ export function createWordCard(element, data, store) {
         value: p,
         most,
         text: percent(p),
-        colour: topicColour(data, state, k),
+        color: topicColor(data, state, k),
         title: `${percent(p)} of its occurrences belong to “${data.topics[k]?.name}”`,
         onclick: () => chooseFinalTopic(store, data, k),
       })),

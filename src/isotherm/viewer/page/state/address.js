@@ -1,7 +1,9 @@
 // The address of the page tells what is looked at, so that it can be kept, sent and reloaded.
 
 const NUMBERS = ["document", "topic", "node", "stage", "map"];
-const WORDS = ["tab", "colour", "size", "theme"];
+const WORDS = ["tab", "color", "size", "theme"];
+const WRITTEN = { color: "colour" }; // keys that addresses have under another name
+const nameOf = (key) => WRITTEN[key] ?? key;
 
 /**
  * What an address says, as far as it fits this collection: an address is written by anyone.
@@ -30,10 +32,13 @@ export function fromAddress(hash, data, tabs) {
   const allowed = {
     tab: tabs,
     theme: ["auto", "light", "dark"],
-    colour: [...(data.topics.length ? ["topic"] : []), ...columns.map(([key]) => key)],
+    color: [...(data.topics.length ? ["topic"] : []), ...columns.map(([key]) => key)],
     size: ["none", ...columns.filter(([, kind]) => kind === "number").map(([key]) => key)],
   };
-  for (const key of WORDS) if (allowed[key].includes(given.get(key))) patch[key] = given.get(key);
+  for (const key of WORDS) {
+    const value = given.get(nameOf(key));
+    if (allowed[key].includes(value)) patch[key] = value;
+  }
   return patch;
 }
 
@@ -57,7 +62,7 @@ export function createAddress(data, store, tabs) {
   function write() {
     const params = new URLSearchParams();
     for (const key of [...NUMBERS, ...WORDS]) {
-      if (store.state[key] !== first[key]) params.set(key, String(store.state[key]));
+      if (store.state[key] !== first[key]) params.set(nameOf(key), String(store.state[key]));
     }
     const text = params.toString();
     try {

@@ -13,9 +13,9 @@
  * @property {string} query text that was searched
  * @property {number} stage temperature shown; the last one is the final model
  * @property {number} map number of the map shown
- * @property {string} colour "topic" or "column:c"
+ * @property {string} color "topic" or "column:c"
  * @property {string} size "none" or "column:c"
- * @property {Set<number>} hidden codes of the present colouring that are not drawn
+ * @property {Set<number>} hidden codes of the present coloring that are not drawn
  * @property {string} tab "topics", "tree", "search" or "document"
  * @property {{labels: boolean, contours: boolean, grid: boolean, magnification: boolean, rotate: boolean}} overlays
  * @property {string} mode what dragging does: "move", "box" or "lasso"

@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 
 /**
  * One bar.
- * @param {{name: string, value: number, most: number, text: string, colour?: string,
+ * @param {{name: string, value: number, most: number, text: string, color?: string,
  *   base?: number, title?: string, pressed?: boolean, onclick?: () => void}} bar
  *   `value` of `most` is drawn; `base` is drawn behind it, fainter (what one would expect).
  * @returns {HTMLElement}
@@ -17,7 +17,7 @@ export function barRow(bar) {
       "span.bar-track",
       { "aria-hidden": "true" },
       bar.base === undefined ? null : h("i.base", { vars: { w: share(bar.base) } }),
-      h("i", { vars: { w: share(bar.value), ...(bar.colour ? { c: bar.colour } : {}) } }),
+      h("i", { vars: { w: share(bar.value), ...(bar.color ? { c: bar.color } : {}) } }),
     ),
     h("span.bar-text", { text: bar.text }),
   ];

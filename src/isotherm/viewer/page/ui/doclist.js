@@ -3,7 +3,7 @@
 
 import { h, percent } from "./dom.js";
 import { createList } from "./list.js";
-import { topicColour, dot } from "./swatches.js";
+import { topicColor, dot } from "./swatches.js";
 import { openDocument } from "../state/actions.js";
 
 /**
@@ -62,7 +62,7 @@ export function topicsLine(data, state, i, most = 2) {
       h(
         "span.mini",
         null,
-        dot(topicColour(data, state, k)),
+        dot(topicColor(data, state, k)),
         h("span.name", { text: data.topics[k]?.name ?? "" }),
         Number.isFinite(p) ? h("span.number", { text: percent(p) }) : null,
       ),

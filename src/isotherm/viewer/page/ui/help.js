@@ -117,6 +117,6 @@ export function createHint(element, data, store) {
     off();
   };
   const keys = ["document", "topic", "node", "word", "selected", "matches", "stage", "map", "mode"];
-  const off = store.on([...keys, "tab", "colour"], done);
+  const off = store.on([...keys, "tab", "color"], done);
   setTimeout(done, 20000);
 }

@@ -18,7 +18,7 @@ const TYPED =
  * @param {{tabs: string[]}} layout
  */
 export function createKeys(data, store, map, layout) {
-  const colours = [
+  const colors = [
     ...(data.topics.length ? ["topic"] : []),
     ...data.meta.columns.map((_, c) => `column:${c}`),
   ];
@@ -41,8 +41,8 @@ export function createKeys(data, store, map, layout) {
     b: () => store.set({ mode: "box" }),
     l: () => store.set({ mode: "lasso" }),
     c: () =>
-      colours.length &&
-      store.set({ colour: colours[(colours.indexOf(store.state.colour) + 1) % colours.length] }),
+      colors.length &&
+      store.set({ color: colors[(colors.indexOf(store.state.color) + 1) % colors.length] }),
     t: () => store.set({ theme: THEMES[store.state.theme] }),
     " ": () => data.stages.length > 1 && store.set({ playing: !store.state.playing }),
   };

@@ -1,4 +1,4 @@
-/** Colours by how the eye takes them: OKLab, where equal steps look equal. */
+/** Colors by how the eye takes them: OKLab, where equal steps look equal. */
 
 /** @typedef {[number, number, number]} Triple */
 
@@ -41,7 +41,7 @@ export function toLab(rgb) {
 }
 
 /**
- * The colour of a screen, 0..255; one that no screen has loses colour until it fits.
+ * The color of a screen, 0..255; one that no screen has loses color until it fits.
  * @param {Triple} lab
  * @returns {Triple}
  */
@@ -69,7 +69,7 @@ export function polar(lightness, chroma, hue) {
 }
 
 /**
- * A colour between two others.
+ * A color between two others.
  * @param {Triple} one
  * @param {Triple} other
  * @param {number} t 0 is the one, 1 the other

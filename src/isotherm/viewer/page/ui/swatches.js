@@ -1,6 +1,6 @@
-// Colours as the panels need them: CSS, remembered until theme or stage change.
+// Colors as the panels need them: CSS, remembered until theme or stage change.
 
-import { colouring, css, stageColours, topicColours } from "./colours.js";
+import { coloring, css, stageColors, topicColors } from "./colors.js";
 import { h } from "./dom.js";
 
 let memory = { data: null, dark: null, tables: new Map() };
@@ -9,61 +9,61 @@ function table(data, dark, stage) {
   if (memory.data !== data || memory.dark !== dark) memory = { data, dark, tables: new Map() };
   if (!memory.tables.has(stage)) {
     const theme = dark ? "dark" : "light";
-    const colours =
-      stage >= data.lastStage ? topicColours(data, theme) : stageColours(data, stage, theme);
+    const colors =
+      stage >= data.lastStage ? topicColors(data, theme) : stageColors(data, stage, theme);
     memory.tables.set(
       stage,
-      Array.from(colours, (colour) => css(colour)),
+      Array.from(colors, (color) => css(color)),
     );
   }
   return memory.tables.get(stage);
 }
 
 /**
- * The colour of a topic at a stage.
+ * The color of a topic at a stage.
  * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").State} state
  * @param {number} k
  * @param {number} [stage] the final model unless said
  * @returns {string} CSS
  */
-export function topicColour(data, state, k, stage = data.lastStage) {
+export function topicColor(data, state, k, stage = data.lastStage) {
   return table(data, state.dark, stage)[k] ?? "currentColor";
 }
 
 /**
- * The present colouring, with CSS colours.
+ * The present coloring, with CSS colors.
  * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").State} state
- * @returns {{kind: string, colours: string[], names: string[], missing: string,
+ * @returns {{kind: string, colors: string[], names: string[], missing: string,
  *   column: import("../data/format.js").Column|null}}
  */
-export function presentColouring(data, state) {
-  const present = colouring(data, state, state.dark ? "dark" : "light");
+export function presentColoring(data, state) {
+  const present = coloring(data, state, state.dark ? "dark" : "light");
   return {
     ...present,
-    colours: Array.from(present.colours, (one) => css(one)),
+    colors: Array.from(present.colors, (one) => css(one)),
     missing: css(present.missing),
   };
 }
 
-/** @param {string} colour @returns {HTMLElement} a dot of that colour */
-export function dot(colour) {
-  return h("span.dot", { vars: { c: colour }, "aria-hidden": "true" });
+/** @param {string} color @returns {HTMLElement} a dot of that color */
+export function dot(color) {
+  return h("span.dot", { vars: { c: color }, "aria-hidden": "true" });
 }
 
 /**
  * A button that names a topic with its dot.
- * @param {string} colour
+ * @param {string} color
  * @param {string} name
  * @param {() => void} onclick
  * @param {string} [share]
  */
-export function topicChip(colour, name, onclick, share) {
+export function topicChip(color, name, onclick, share) {
   return h(
     "button.chip",
     { type: "button", onclick },
-    dot(colour),
+    dot(color),
     h("span.name", { text: name }),
     share ? h("span.share", { text: share }) : null,
   );

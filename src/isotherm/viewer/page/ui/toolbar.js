@@ -63,7 +63,7 @@ export function createToolbar(data, store, map) {
   put(
     tools,
     mapSwitch(data, store),
-    chooser("Colour", "colour", colours(data), store),
+    chooser("Colour", "color", colors(data), store),
     chooser("Size", "size", sizes(data), store),
     overlays(data, store),
     modes(store),
@@ -100,7 +100,7 @@ function mapSwitch(data, store) {
   return h("div.group.switch", { role: "group", "aria-label": "Map" }, buttons);
 }
 
-function colours(data) {
+function colors(data) {
   const options = data.topics.length ? [["topic", data.nouns.component]] : [];
   data.meta.columns.forEach((column, c) => options.push([`column:${c}`, column.name]));
   return options;

@@ -28,9 +28,9 @@ export function createTooltip(element, data, store, map, source) {
   );
 
   function column(i) {
-    const { colour } = store.state;
-    if (!colour.startsWith("column:")) return null;
-    const c = Number(colour.slice(7));
+    const { color } = store.state;
+    if (!color.startsWith("column:")) return null;
+    const c = Number(color.slice(7));
     const value = data.value(c, i);
     return h(
       "p.tip-field",

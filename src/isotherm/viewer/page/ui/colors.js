@@ -1,4 +1,4 @@
-/** Which colour stands for what: topics, categories and numbers, in the light and in the dark. */
+/** Which color stands for what: topics, categories and numbers, in the light and in the dark. */
 
 import { between, fromLab, polar, toLab } from "./oklab.js";
 
@@ -6,15 +6,15 @@ import { between, fromLab, polar, toLab } from "./oklab.js";
  * @typedef {[number, number, number]} Rgb 0..255
  * @typedef {"light"|"dark"} Theme
  *
- * @typedef {object} Colouring
+ * @typedef {object} Coloring
  * @property {"category"|"number"} kind
- * @property {Rgb[]} colours by code; of a number, 256 from its lowest to its highest value
+ * @property {Rgb[]} colors by code; of a number, 256 from its lowest to its highest value
  * @property {string[]} names of the codes; [] for a number
  * @property {Rgb} missing
  * @property {any} column the entry of meta.columns, null for topics
  */
 
-/** Okabe and Ito's colours: told apart with every kind of colour vision. In the order of hues. */
+/** Okabe and Ito's colors: told apart with every kind of color vision. In the order of hues. */
 const WHEEL = [
   [213, 94, 0], // vermilion
   [230, 159, 0], // orange
@@ -31,7 +31,7 @@ const SHIFTS = [0, -0.15, 0.13];
 const GREY = toLab([96, 98, 106]); // darker than purple, which looks grey to some
 
 /**
- * What a colour may be so that it stands out from the background. A yellow that is any darker is an
+ * What a color may be so that it stands out from the background. A yellow that is any darker is an
  * orange to those who see no green.
  */
 const LIGHTNESS = { light: [0.32, 0.86], dark: [0.52, 0.9] };
@@ -50,7 +50,7 @@ function seen(lab, theme) {
   return fromLab([Math.min(high, Math.max(low, lab[0])), lab[1], lab[2]]);
 }
 
-/** The colour at a place of the wheel, 0..1 around. */
+/** The color at a place of the wheel, 0..1 around. */
 function onWheel(place) {
   const at = (place - Math.floor(place)) * WHEEL.length;
   const first = Math.floor(at) % WHEEL.length;
@@ -68,7 +68,7 @@ export function resolveTheme(state) {
 }
 
 /**
- * n colours for things without an order; 24 different ones, then again.
+ * n colors for things without an order; 24 different ones, then again.
  * @param {number} n
  * @param {Theme} theme
  * @returns {Rgb[]}
@@ -83,7 +83,7 @@ export function categorical(n, theme) {
 }
 
 /**
- * 256 colours from low to high: lightness grows evenly from violet over teal to yellow.
+ * 256 colors from low to high: lightness grows evenly from violet over teal to yellow.
  * @param {Theme} theme
  * @returns {Rgb[]}
  */
@@ -144,37 +144,37 @@ function share(nodes, [low, high], leaves, spans) {
 }
 
 /**
- * The colours of the final topics: those of one branch of the tree have related hues.
+ * The colors of the final topics: those of one branch of the tree have related hues.
  * @param {import("../data/explorer.js").Explorer} data
  * @param {Theme} theme
  * @returns {Rgb[]}
  */
-export function topicColours(data, theme) {
+export function topicColors(data, theme) {
   const memory = known.get(theme);
   if (memory.has(data)) return memory.get(data);
   const { tree, n_topics: n } = data.meta;
-  const colours = categorical(Math.max(n, 1), theme);
+  const colors = categorical(Math.max(n, 1), theme);
   if (tree) {
     for (const [topic, { place, turn }] of places(tree)) {
       const [lightness, a, b] = onWheel(place);
       const shift = n > WHEEL.length ? SIBLINGS[turn % SIBLINGS.length] : 0;
-      if (topic < n) colours[topic] = seen([lightness + shift, a, b], theme);
+      if (topic < n) colors[topic] = seen([lightness + shift, a, b], theme);
     }
   }
-  memory.set(data, colours);
-  return colours;
+  memory.set(data, colors);
+  return colors;
 }
 
 /**
- * The colours of the topics of a stage: each is the mix of what came of it, so colours part as
+ * The colors of the topics of a stage: each is the mix of what came of it, so colors part as
  * topics do.
  * @param {import("../data/explorer.js").Explorer} data
  * @param {number} stage
  * @param {Theme} theme
  * @returns {Rgb[]}
  */
-export function stageColours(data, stage, theme) {
-  const finals = topicColours(data, theme);
+export function stageColors(data, stage, theme) {
+  const finals = topicColors(data, theme);
   const { stages, topics } = data.meta;
   if (!stages.length || !stages[stage] || stage >= stages.length - 1) return finals;
   const missing = /** @type {Rgb} */ ([...MISSING[theme]]);
@@ -188,32 +188,32 @@ export function stageColours(data, stage, theme) {
     }
     if (!weight) return missing;
     const [lightness, a, b] = sum.map((c) => c / weight);
-    const lost = Math.min(3, 0.09 / Math.max(Math.hypot(a, b), 1e-6)); // mixing takes colour away
+    const lost = Math.min(3, 0.09 / Math.max(Math.hypot(a, b), 1e-6)); // mixing takes color away
     return seen([lightness, a * Math.max(1, lost), b * Math.max(1, lost)], theme);
   });
 }
 
 /**
- * How the map is coloured at present.
+ * How the map is colored at present.
  * @param {import("../data/explorer.js").Explorer} data
- * @param {{colour: string, stage: number}} state
+ * @param {{color: string, stage: number}} state
  * @param {Theme} theme
- * @returns {Colouring}
+ * @returns {Coloring}
  */
-export function colouring(data, state, theme) {
+export function coloring(data, state, theme) {
   const missing = /** @type {Rgb} */ ([...MISSING[theme]]);
-  const column = columnOf(data, state.colour);
+  const column = columnOf(data, state.color);
   if (column?.kind === "number") {
-    return { kind: "number", colours: continuous(theme), names: [], missing, column };
+    return { kind: "number", colors: continuous(theme), names: [], missing, column };
   }
   if (column) {
     const names = column.categories;
-    return { kind: "category", colours: categorical(names.length, theme), names, missing, column };
+    return { kind: "category", colors: categorical(names.length, theme), names, missing, column };
   }
   const stage = Math.round(state.stage);
-  const colours = stageColours(data, stage, theme);
+  const colors = stageColors(data, stage, theme);
   const names = data.topicsAt(stage).map((topic) => topic.name);
-  return { kind: "category", colours, names, missing, column: null };
+  return { kind: "category", colors, names, missing, column: null };
 }
 
 /**
@@ -228,7 +228,7 @@ export function columnOf(data, choice) {
 }
 
 /**
- * A colour for CSS and canvases.
+ * A color for CSS and canvases.
  * @param {Rgb} rgb
  * @param {number} [alpha]
  * @returns {string}
@@ -238,7 +238,7 @@ export function css([r, g, b], alpha = 1) {
 }
 
 /**
- * The colour of text that is read best on a background.
+ * The color of text that is read best on a background.
  * @param {Rgb} background
  * @returns {string}
  */

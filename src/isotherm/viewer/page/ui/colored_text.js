@@ -1,4 +1,4 @@
-// A text whose words are coloured by the topic that they belong to in it.
+// A text whose words are colored by the topic that they belong to in it.
 
 import { h } from "./dom.js";
 
@@ -54,7 +54,7 @@ export function pieces(text, wordId, topicsIn) {
 /**
  * The text as elements.
  * @param {ReturnType<typeof pieces>} parts
- * @param {{colour: (k: number) => string, name: (k: number) => string, chosen: number, asked: Set<number>}} look
+ * @param {{color: (k: number) => string, name: (k: number) => string, chosen: number, asked: Set<number>}} look
  * @returns {HTMLElement}
  */
 export function passage(parts, look) {
@@ -68,7 +68,7 @@ export function passage(parts, look) {
         text: part.text,
         "data-word": part.word,
         "data-topic": k,
-        vars: { c: look.colour(k), a: String(Math.round(p * 100) / 100) },
+        vars: { c: look.color(k), a: String(Math.round(p * 100) / 100) },
         title: part.topics
           .slice(0, 3)
           .map(([topic, share]) => `${look.name(topic)} ${Math.round(share * 100)} %`)
