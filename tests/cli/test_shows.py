@@ -107,7 +107,7 @@ def test_search_needs_topics_of_documents(two_sided: Path, fails: Any) -> None:
 
 def test_words_of_a_query_are_made_like_columns() -> None:
     plain = {
-        **{"lowercase": True, "min_length": 2, "token_pattern": None},
+        **{"lowercase": True, "min_length": 2, "tokens": None, "token_pattern": None},
         **{"stop_words": "english", "ngrams": [1, 2], "stem": None},
     }
     found = asked("The Oil price of Brent", plain, ["oil", "oil price", "price"])

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from isotherm import AspectModel
-from isotherm.cli import VERBS, parser, wording
 from isotherm.cli.wording import in_options, of_error
 from isotherm.errors import IsothermError
 
@@ -58,16 +57,6 @@ def test_errors_come_back_from_other_processes() -> None:
     again = pickle.loads(pickle.dumps(error))
     assert str(again) == str(error) == "torn, or not."
     assert vars(again) == vars(error)
-
-
-def test_options_exist() -> None:
-    from importlib import import_module
-
-    known: set[str] = set()
-    for verb in VERBS:
-        add_arguments = import_module(f"isotherm.cli.verbs.{verb}").add_arguments
-        known.update(parser._parser(verb, add_arguments).names)
-    assert set(wording.OPTIONS.values()) <= known
 
 
 @pytest.mark.parametrize(

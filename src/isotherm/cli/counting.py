@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isotherm.cli import console
+from isotherm.cli.options import counting, fields
 from isotherm.cli.wording import in_options
 from isotherm.errors import IsothermError, IsothermWarning
 
 if TYPE_CHECKING:
     from isotherm.text.ingest import Ingestion
+    from isotherm.text.options import CountOptions
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 SHOWN = 5
@@ -21,78 +22,21 @@ SHOWN = 5
 
 def counted(source: Path, options: argparse.Namespace) -> Ingestion:
     """The words of a source by the options of a verb; problems are noted on stderr."""
-    columns = options.text_column
+    from isotherm.text.options import CountOptions
+
+    chosen = fields(vars(options), counting())
     with console.counter("documents:") as progress:
-        return count(
-            source,
-            vars(options),
-            min_df=options.min_df,
-            max_df=options.max_df,
-            max_features=options.max_features,
-            vocabulary=options.vocabulary,
-            names=options.names,
-            format=options.format,
-            text_column=tuple(columns.split(",")) if columns and "," in columns else columns,
-            id_column=options.id_column,
-            header=options.header,
-            encoding=options.encoding,
-            errors="raise" if options.strict else "report",
-            keep=None if options.keep == "none" else options.keep,
-            n_jobs=options.jobs,
-            progress=progress,
-        )
+        return count(source, CountOptions(**chosen, progress=progress))
 
 
-def count(
-    source: Any,
-    words: Mapping[str, Any],
-    *,
-    min_df: int | float = 1,
-    max_df: int | float = 1.0,
-    max_features: int | None = None,
-    vocabulary: Any = None,
-    names: Path | None = None,
-    format: str | None = None,
-    text_column: Any = None,
-    id_column: str | None = None,
-    header: bool | None = None,
-    encoding: str = "utf-8",
-    errors: str = "report",
-    keep: str | None = None,
-    n_jobs: int | None = None,
-    progress: Callable[[int], Any] | None = None,
-) -> Ingestion:
-    """Counts of words, which are what the settings WORDS say; problems are noted on stderr."""
-    from isotherm.text.ingest import count_words
+def count(source: Any, options: CountOptions) -> Ingestion:
+    """Counts of a source; problems are noted on stderr."""
+    from isotherm.text.ingest import ingest
 
-    stop = words["stop_words"]
     with warnings.catch_warnings():
         # The problems that this warns of are listed below.
         warnings.simplefilter("ignore", IsothermWarning)
-        found = count_words(
-            source,
-            lowercase=words["lowercase"],
-            tokens=words.get("tokens"),
-            token_pattern=words["token_pattern"],
-            min_length=words["min_length"],
-            stop_words=None if stop == "none" else stop,
-            min_df=min_df,
-            max_df=max_df,
-            max_features=max_features,
-            ngrams=tuple(words["ngrams"]),
-            stemmer=words["stem"],
-            vocabulary=vocabulary,
-            names=names,
-            format=format,
-            text_column=text_column,
-            id_column=id_column,
-            header=header,
-            encoding=encoding,
-            errors=errors,
-            keep=keep,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
+        found = ingest(source, options)
     # Files that were passed over are listed with what was read.
     problems = [one for one in found.problems if one not in found.skipped]
     note_problems(problems, found.n_problems - len(found.problems) + len(problems))

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from isotherm.cli.options import checked, saved
 from isotherm.errors import IsothermError
 from isotherm.format.atomic import replacing
 
@@ -107,6 +108,7 @@ def read(path: Path, counts: Counts) -> Documents:
             rows = [_entry(json.loads(line)) for line in file]
             if not (counting is None or isinstance(counting, dict)):
                 raise TypeError("settings of a wrong type")
+            counting = checked(counting, saved("count")) if counting else None
     except DAMAGE as error:
         raise IsothermError(
             f"{path} is damaged ({error}); remove it to go on without titles and texts"

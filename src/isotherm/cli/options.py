@@ -1,174 +1,574 @@
-"""Options of counting, and readers of the values that options have."""
+"""The options of all verbs: one table, from which all else about them follows.
+
+Help and parsers, keys of configuration files, settings and their types in `run.json`, the settings
+of counting, and the options that messages name instead of parameters are all read from `OPTIONS`.
+An option of counting is one line here and one field of `isotherm.text.options.CountOptions`.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
-from isotherm.cli.parser import Parser
-from isotherm.errors import IsothermError
+from isotherm.cli.models import KINDS
+from isotherm.cli.readers import (
+    at_least,
+    budget,
+    lengths,
+    not_negative,
+    number_or_auto,
+    number_or_share,
+    on_problems,
+    several,
+    share,
+    two_numbers,
+    unless_none,
+)
 
-WEIGHTS, INTERPOLATION = "tfidf", 0.5
+# The table ----------------------------------------------------------------------------------------
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a verb.
+
+    Attributes
+    ----------
+    flags : str
+        As they are written, "-o --out"; the first long one is its name.
+    help : str
+    read : callable
+        From a text to the value.
+    default : object
+    choices, metavar, is_required
+        As argparse has them.
+    is_flag : bool
+        Whether it is given without a value; `is_switch` is one that has an opposite as well.
+    group : str, optional
+        Heading of the help that it stands below.
+    in_files : bool
+        Whether configuration files may have it.
+    saved : type, optional
+        Type that it has in `run.json`; an option that does not decide the result has none.
+    field : str
+        The setting of `CountOptions` that it gives.
+    is_rule : bool
+        Whether it says what a word is: new texts are counted in the same way.
+    in_python : callable
+        From the value here, or in `run.json`, to that of the field.
+    named : tuple of str
+        Other parameters that messages of the library may name.
+    way : str
+        What messages advise instead of what helps in Python alone.
+    """
+
+    flags: str
+    help: str
+    read: Callable[[str], Any] = str
+    default: Any = None
+    choices: tuple[Any, ...] | None = None
+    metavar: str | None = None
+    is_required: bool = False
+    is_flag: bool = False
+    is_switch: bool = False
+    group: str | None = None
+    in_files: bool = True
+    saved: type | UnionType | None = None
+    field: str = ""
+    is_rule: bool = False
+    in_python: Callable[[Any], Any] = _same
+    named: tuple[str, ...] = ()
+    way: str = ""
+
+    @property
+    def long(self) -> list[str]:
+        """Its long flags, also those that switch it off."""
+        flags = [flag for flag in self.flags.split() if flag.startswith("--")]
+        return [*flags, *(f"--no-{flag[2:]}" for flag in flags if self.is_switch)]
+
+    @property
+    def flag(self) -> str:
+        """How messages call it."""
+        return self.long[0]
+
+    @property
+    def name(self) -> str:
+        """Its name among the parsed options."""
+        return self.flag[2:].replace("-", "_")
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """What it is called in messages of the library."""
+        return (self.field, *self.named) if self.field else self.named
+
+
+FORCE = Option("--force", "replace what is there already", is_flag=True, in_files=False)
+# Options that all verbs have, after their own.
+COMMON = (
+    Option("--json", "print the outcome as JSON", is_flag=True),
+    Option("-v --verbose", "tell on stderr what happens", is_flag=True),
+    Option(
+        "--config",
+        "TOML file with a table of options per verb",
+        read=Path,
+        metavar="FILE",
+        in_files=False,
+    ),
+)
 FORMATS = (
     *("folder", "lines", "jsonl", "json", "csv", "html", "smart", "trec", "parquet", "arrow"),
     *("uci", "ldac", "vw", "matrix-market", "npz", "npy"),
 )
-# What a word is; new texts are counted in the same way.
-WORDS = ("lowercase", "min_length", "tokens", "token_pattern", "stop_words", "ngrams", "stem")
-# What else decides which words are columns, and where they are read.
-CHOICE = ("min_df", "max_df", "max_features", "vocabulary", "names")
-READING = ("format", "text_column", "id_column", "header", "encoding")
-COUNTING = (*WORDS, *CHOICE, *READING)
-
-
-def add_counting(parser: Parser) -> None:
-    """The options of counting."""
-    group = parser.add_argument_group("reading")
-    add = group.add_argument
-    add("--format", choices=FORMATS, metavar="NAME", help="told by the file unless given")
-    add("--text-column", metavar="A[,B]", help="column(s) of the text; guessed unless given")
-    add("--id-column", metavar="A", help="column of the documents' names")
-    add(
+READING = (
+    Option(
+        "--format",
+        "told by the file unless given",
+        choices=FORMATS,
+        metavar="NAME",
+        group="reading",
+        saved=str | None,
+        field="format",
+    ),
+    Option(
+        "--text-column",
+        "column(s) of the text; guessed unless given",
+        metavar="A[,B]",
+        group="reading",
+        saved=str | None,
+        field="text_column",
+        in_python=several,
+    ),
+    Option(
+        "--id-column",
+        "column of the documents' names",
+        metavar="A",
+        group="reading",
+        saved=str | None,
+        field="id_column",
+    ),
+    Option(
         "--header",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="whether the first line of a CSV file names its columns; told by its rows",
-    )
-    add("--encoding", default="utf-8", help="%(default)s by default")
-    add("--strict", action="store_true", help="stop at the first line that cannot be read")
-    add(
+        "whether the first line of a CSV file names its columns; told by its rows",
+        is_switch=True,
+        group="reading",
+        saved=bool | None,
+        field="header",
+    ),
+    Option(
+        "--encoding",
+        "%(default)s by default",
+        default="utf-8",
+        group="reading",
+        saved=str,
+        field="encoding",
+    ),
+    Option(
+        "--strict",
+        "stop at the first line that cannot be read",
+        is_flag=True,
+        group="reading",
+        field="errors",
+        in_python=on_problems,
+        way=", or leave --strict out",
+    ),
+    Option(
         "--keep",
+        "what to keep of documents to show it later (%(default)s)",
         choices=("texts", "fields", "none"),
         default="texts",
-        help="what to keep of documents to show it later (%(default)s)",
-    )
-    group = parser.add_argument_group("words")
-    add = group.add_argument
-    add(
+        group="reading",
+        field="keep",
+        in_python=unless_none,
+    ),
+)
+WORDS = (
+    Option(
         "--stop-words",
+        "english (the default), none, or a file with one word to a line",
         default="english",
         metavar="LIST",
-        help="english (the default), none, or a file with one word to a line",
-    )
-    add("--min-df", type=number_or_share, default=1, metavar="N", help="in at least N documents")
-    add("--max-df", type=number_or_share, default=1.0, metavar="N", help="in at most N (or 0.5)")
-    add("--max-features", type=at_least(1), metavar="N", help="only the N most frequent")
-    add("--stem", choices=("porter", "english"), help="count stems of words")
-    add("--ngrams", type=lengths, default=(1, 1), metavar="N", help="also runs of up to N words")
-    add("--min-length", type=at_least(1), default=2, metavar="N", help="letters (%(default)s)")
-    add(
+        group="words",
+        saved=str,
+        field="stop_words",
+        is_rule=True,
+        in_python=unless_none,
+    ),
+    Option(
+        "--min-df",
+        "in at least N documents",
+        read=number_or_share,
+        default=1,
+        metavar="N",
+        group="words",
+        saved=int | float,
+        field="min_df",
+    ),
+    Option(
+        "--max-df",
+        "in at most N (or 0.5)",
+        read=number_or_share,
+        default=1.0,
+        metavar="N",
+        group="words",
+        saved=int | float,
+        field="max_df",
+    ),
+    Option(
+        "--max-features",
+        "only the N most frequent",
+        read=at_least(1),
+        metavar="N",
+        group="words",
+        saved=int | None,
+        field="max_features",
+    ),
+    Option(
+        "--stem",
+        "count stems of words",
+        choices=("porter", "english"),
+        group="words",
+        saved=str | None,
+        field="stemmer",
+        is_rule=True,
+    ),
+    Option(
+        "--ngrams",
+        "also runs of up to N words",
+        read=lengths,
+        default=(1, 1),
+        metavar="N",
+        group="words",
+        saved=list,
+        field="ngrams",
+        is_rule=True,
+        in_python=two_numbers,
+    ),
+    Option(
+        "--min-length",
+        "letters (%(default)s)",
+        read=at_least(1),
+        default=2,
+        metavar="N",
+        group="words",
+        saved=int,
+        field="min_length",
+        is_rule=True,
+    ),
+    Option(
         "--tokens",
+        "multilingual: scripts without spaces by pairs of characters, and emoji",
         choices=("words", "multilingual"),
-        help="multilingual: scripts without spaces by pairs of characters, and emoji",
-    )
-    add("--token-pattern", metavar="REGEX", help="what a word is")
-    add("--vocabulary", type=Path, metavar="FILE", help="count these words only")
-    add("--names", type=Path, metavar="FILE", help="words of a table that has none")
-    add("--jobs", type=at_least(1), metavar="N", help="threads; all by default")
-    group.add_argument(
+        group="words",
+        saved=str | None,
+        field="tokens",
+        is_rule=True,
+    ),
+    Option(
+        "--token-pattern",
+        "what a word is",
+        metavar="REGEX",
+        group="words",
+        saved=str | None,
+        field="token_pattern",
+        is_rule=True,
+    ),
+    Option(
+        "--vocabulary",
+        "count these words only",
+        read=Path,
+        metavar="FILE",
+        group="words",
+        saved=str | None,
+        field="vocabulary",
+    ),
+    Option(
+        "--names",
+        "words of a table that has none",
+        read=Path,
+        metavar="FILE",
+        group="words",
+        saved=str | None,
+        field="names",
+    ),
+    Option(
+        "--jobs",
+        "threads; all by default",
+        read=at_least(1),
+        metavar="N",
+        group="words",
+        field="n_jobs",
+    ),
+    Option(
         "--lowercase",
-        action=argparse.BooleanOptionalAction,
+        "on by default",
         default=True,
-        help="on by default",
-    )
-
-
-def at_least(least: int) -> Callable[[str], int]:
-    """Reader of integers of at least so much."""
-
-    def read(text: str) -> int:
-        if not text.removeprefix("-").isdecimal() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is no integer of at least {least}")
-        return int(text)
-
-    return read
-
-
-def not_negative(text: str) -> float:
-    """A number of at least 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of at least 0")
-    return value
-
-
-def budget(text: str) -> float:
-    """An amount of memory, in MB: "500MB", "2GB"."""
-    from isotherm.data.stored import megabytes
-
-    try:
-        return megabytes(text)
-    except IsothermError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is no amount of memory; use 500MB or 2GB, for instance"
-        ) from None
-
-
-def share(text: str) -> float:
-    """A number from 0 to 1."""
-    value = not_negative(text)
-    if value > 1.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no share; use a number from 0 to 1")
-    return value
-
-
-def number_or_share(text: str) -> int | float:
-    """A number of documents (5), or a share of them (0.5)."""
-    if text.isdecimal():
-        return int(text)
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value <= 1.0:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is neither a number of documents (5) nor a share of them (0.5)"
-        )
-    return value
-
-
-def number_or_auto(text: str) -> int | str:
-    """A number of topics, or "auto"."""
-    if text == "auto":
-        return text
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither 'auto' nor an integer of at least 1")
-    return int(text)
-
-
-def lengths(text: str) -> tuple[int, int]:
-    """Lengths of runs of words: "2" for words and pairs, "2-3" for pairs and triples."""
-    low, _, high = text.rpartition("-")
-    low = low or "1"
-    if not (low.isdecimal() and high.isdecimal() and 1 <= int(low) <= int(high) <= 16):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is no length of runs of words; use 2 for words and pairs of words, or 2-3"
-        )
-    return int(low), int(high)
-
-
-def given(options: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
-    """The values of some options, by name."""
-    return {name: getattr(options, name) for name in names}
-
-
-def add_scoring(parser: Parser) -> None:
-    """How documents are scored."""
-    parser.add_argument(
+        is_switch=True,
+        group="words",
+        saved=bool,
+        field="lowercase",
+        is_rule=True,
+    ),
+)
+COUNTING = (*READING, *WORDS)
+FITTING = (
+    Option(
+        "--model",
+        f"{', '.join(KINDS)} (%(default)s)",
+        choices=tuple(KINDS),
+        default="aspect",
+        metavar="NAME",
+        saved=str,
+    ),
+    Option(
+        "--topics",
+        "number of topics, or auto",
+        read=number_or_auto,
+        metavar="N",
+        saved=int | str | None,
+        named=("n_components",),
+    ),
+    Option(
+        "--max-topics",
+        "most of auto (%(default)s)",
+        read=at_least(1),
+        default=40,
+        metavar="N",
+        saved=int,
+        named=("max_components",),
+    ),
+    Option(
+        "--clusters",
+        "of documents (pcp, ttmm) or words",
+        read=at_least(1),
+        metavar="N",
+        saved=int | None,
+        named=("n_column_components", "n_clusters"),
+    ),
+    Option(
+        "--labels",
+        "field with labels, for maps and reports",
+        metavar="FIELD",
+        saved=str | None,
+        named=("labels",),
+    ),
+    Option(
+        "--supervise",
+        "field with known labels (dtm, lap-plsi, ltm)",
+        metavar="FIELD",
+        saved=str | None,
+    ),
+    Option(
+        "--seed",
+        "of random numbers (%(default)s)",
+        read=at_least(0),
+        default=0,
+        saved=int,
+        named=("random_state",),
+    ),
+    Option(
+        "--resume",
+        "go on with a fit that was interrupted or killed",
+        is_flag=True,
+        in_files=False,
+    ),
+    Option(
+        "--checkpoint-every",
+        "seconds between checkpoints (%(default)g)",
+        read=not_negative,
+        default=30.0,
+        metavar="S",
+        named=("every",),
+    ),
+    Option(
+        "--memory",
+        "leave counts on the disk and use so much memory, e.g. 500MB",
+        read=budget,
+        metavar="SIZE",
+    ),
+    Option("--scheduler", "fit on the workers of this Dask scheduler", metavar="ADDRESS"),
+)
+# How documents are scored.
+SCORING = (
+    Option(
         "--weights",
+        "of words (%(default)s)",
         choices=("tfidf", "tf", "bm25"),
-        default=WEIGHTS,
-        help="of words (%(default)s)",
-    )
-    parser.add_argument(
+        default="tfidf",
+        named=("weights",),
+    ),
+    Option(
         "--interpolation",
-        type=share,
-        default=INTERPOLATION,
+        "share of the topics in the score, 0 to 1 (%(default)s)",
+        read=share,
+        default=0.5,
         metavar="L",
-        help="share of the topics in the score, 0 to 1 (%(default)s)",
-    )
+        named=("interpolation",),
+    ),
+)
+# The options of each verb, in the order of its help.
+OPTIONS: Mapping[str, tuple[Option, ...]] = {
+    "count": (
+        Option("-o --out", "counts to write (SOURCE's name.counts)", read=Path, metavar="FILE"),
+        FORCE,
+        *COUNTING,
+    ),
+    "fit": (
+        Option("-o --out", "folder to write (SOURCE's name.run)", read=Path, metavar="RUN"),
+        *FITTING,
+        FORCE,
+        *COUNTING,
+    ),
+    "topics": (
+        Option("-n --words", "words of each (%(default)s)", read=at_least(1), default=10),
+        Option(
+            "--by",
+            "frequent words, or those that are rare elsewhere (%(default)s)",
+            choices=("probability", "lift"),
+            default="probability",
+        ),
+    ),
+    "tree": (
+        Option("-n --words", "words of each (%(default)s)", read=at_least(1), default=6),
+        Option(
+            "--splits",
+            "how the topics came apart as it was cooled, instead of which belong together",
+            is_flag=True,
+        ),
+        Option("--newick", "in Newick notation", is_flag=True),
+    ),
+    "map": (
+        Option(
+            "-o --out --html",
+            "a page to explore (.html), a picture (.svg, .png, .pdf), or the map itself (.map)",
+            read=Path,
+            metavar="FILE",
+            is_required=True,
+        ),
+        Option("--dimensions", "of the map (2; a page has both)", read=int, choices=(2, 3)),
+        Option("--labels", "field to colour documents by", metavar="FIELD"),
+        Option("--seed", "%(default)s by default", read=at_least(0), default=0),
+        FORCE,
+    ),
+    "search": (
+        Option("-n --number", "most documents (%(default)s)", read=at_least(1), default=10),
+        *SCORING,
+    ),
+    "eval": (
+        Option("--heldout", "documents that the model never saw", read=Path, metavar="FILE"),
+        Option("--labels", "field with labels to compare with", metavar="FIELD"),
+        Option(
+            "--others", "runs with other seeds, for stability", metavar="RUN[,RUN]", named=("fits",)
+        ),
+        Option(
+            "-n --words",
+            "top words of topics (%(default)s)",
+            read=at_least(2),
+            default=10,
+            named=("n_words",),
+        ),
+        Option("--queries", "queries with names, as documents are read", read=Path, metavar="FILE"),
+        Option("--qrels", "lines of: query 0 document grade", read=Path, metavar="FILE"),
+        Option(
+            "--min-grade",
+            "least grade of what is relevant; 1 if some have 0, else all that are listed",
+            read=at_least(0),
+            metavar="G",
+        ),
+        *SCORING,
+    ),
+    "view": (
+        Option(
+            "-o --out",
+            "write the page as a file that needs nothing else, and do not serve it",
+            read=Path,
+            metavar="FILE",
+        ),
+        Option(
+            "--port",
+            "port of this computer to serve at (one that is free)",
+            read=at_least(0),
+            default=0,
+            metavar="N",
+        ),
+        FORCE,
+        Option("--no-open", "do not open the browser", is_flag=True),
+    ),
+    "info": (Option("--format", "of documents", choices=FORMATS, metavar="NAME"),),
+    "segment": (
+        Option("-n --segments", "number of segments", read=at_least(2), is_required=True),
+        Option("-o --out", "picture to write (PNG, JPEG, TIFF)", read=Path, is_required=True),
+        FORCE,
+        Option("--seed", "%(default)s by default", read=at_least(0), default=0),
+        Option("--step", "pixels from site to site (%(default)s)", read=at_least(1), default=8),
+        Option(
+            "--smoothing", "how smooth segments are (%(default)s)", read=not_negative, default=8.0
+        ),
+    ),
+}
+
+
+# What follows from it -----------------------------------------------------------------------------
+
+
+def of_verb(verb: str) -> tuple[Option, ...]:
+    """All options of a verb, in the order of its help."""
+    return (*OPTIONS[verb], *COMMON)
+
+
+def counting() -> list[Option]:
+    """The options of counting."""
+    return [one for one in OPTIONS["count"] if one.field]
+
+
+def rules() -> list[Option]:
+    """Those of them that say what a word is."""
+    return [one for one in counting() if one.is_rule]
+
+
+def saved(verb: str) -> list[Option]:
+    """The options that decide a result: "count" has those of counting, "fit" all."""
+    return [one for one in OPTIONS[verb] if one.saved is not None]
+
+
+def settings_of(values: argparse.Namespace, options: Iterable[Option]) -> dict[str, Any]:
+    """Values of some options by name, as a run has them."""
+    return {one.name: getattr(values, one.name) for one in options}
+
+
+def checked(found: Mapping[str, Any], options: Iterable[Option]) -> dict[str, Any]:
+    """The settings of a file; defaults for those that its version did not have.
+
+    A value of another type than is written ends in a TypeError or ValueError.
+    """
+    whole = dict(found)
+    for one in options:
+        value = whole.setdefault(one.name, as_json(one.default))
+        if one.saved is not None and not isinstance(value, one.saved):
+            raise TypeError(f"{one.name} is {type(value).__name__}")
+        one.in_python(value)
+    return whole
+
+
+def as_json(value: Any) -> Any:
+    """A value as it comes back from a file."""
+    return json.loads(json.dumps(value, default=str))
+
+
+def fields(values: Mapping[str, Any], options: Iterable[Option]) -> dict[str, Any]:
+    """Settings of `CountOptions`, by the values of options of counting."""
+    return {one.field: one.in_python(values[one.name]) for one in options}
+
+
+def by_parameter() -> dict[str, Option]:
+    """The options by what messages of the library call them."""
+    every = (one for options in OPTIONS.values() for one in options)
+    return {name: one for one in every for name in one.parameters}

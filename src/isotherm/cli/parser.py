@@ -1,4 +1,4 @@
-"""The parser of a verb: its command line and a configuration file, one set of options.
+"""The parser of a verb: its command line and a configuration file have the same options.
 
 The command line wins.
 """
@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, Never
 
 from isotherm.cli import VERBS
+from isotherm.cli.options import Option, of_verb
 from isotherm.cli.suggest import did_you_mean, existing
 from isotherm.errors import IsothermError
 
 # `fit` counts what is not counted yet.
 ALSO_READS = {"fit": ("count",)}
-NOT_IN_FILES = ("--config", "--help", "--resume", "--force")
 
 
 class Parser(argparse.ArgumentParser):
@@ -31,45 +31,45 @@ class Parser(argparse.ArgumentParser):
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         self.also = ""  # where else words came from
+        self.options: tuple[Option, ...] = ()
 
     def example(self, *lines: str) -> None:
         """Show examples at the end of the help."""
         self.epilog = "\n".join(["for example:", *(f"  {line}" for line in lines)])
 
-    @property
-    def names(self) -> list[str]:
-        """All options, as they are written."""
-        return [name for name in self._option_string_actions if name.startswith("--")]
-
-    @property
-    def flags(self) -> list[str]:
-        """The options that have no value."""
-        return [name for name in self.names if self._option_string_actions[name].nargs == 0]
+    def add_options(self, options: Sequence[Option]) -> None:
+        """Read these options as well, and show them in the help below the headings they have."""
+        self.options = (*self.options, *options)
+        headings = dict.fromkeys(one.group for one in options if one.group is not None)
+        groups = {name: self.add_argument_group(name) for name in headings}
+        for one in options:
+            add = self.add_argument if one.group is None else groups[one.group].add_argument
+            flags = one.flags.split()
+            if one.is_flag:
+                add(*flags, action="store_true", help=one.help)
+            elif one.is_switch:
+                switch = argparse.BooleanOptionalAction
+                add(*flags, action=switch, default=one.default, help=one.help)
+            else:
+                add(
+                    *flags,
+                    type=one.read,
+                    default=one.default,
+                    choices=one.choices,
+                    metavar=one.metavar,
+                    required=one.is_required,
+                    help=one.help,
+                )
 
     def error(self, message: str) -> Never:
         """End with status 2."""
         prefix = "unrecognized arguments: "
         if message.startswith(prefix):
             first = message.removeprefix(prefix).split()[0]
-            near = did_you_mean(first, self.names) if first.startswith("-") else ""
+            known = ["--help", *(flag for one in self.options for flag in one.long)]
+            near = did_you_mean(first, known) if first.startswith("-") else ""
             message = f"{message.removeprefix(prefix)} is not understood{near}"
         self.exit(2, f"{self.prog}: error: {message}{self.also}; see {self.prog} --help\n")
-
-
-def add_common(parser: Parser) -> None:
-    """Options that all verbs have."""
-    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
-    parser.add_argument(
-        *("-v", "--verbose"), action="store_true", help="tell on stderr what happens"
-    )
-    parser.add_argument(
-        "--config", type=Path, metavar="FILE", help="TOML file with a table of options per verb"
-    )
-
-
-def add_force(parser: Parser) -> None:
-    """Whether to replace what is there."""
-    parser.add_argument("--force", action="store_true", help="replace what is there already")
 
 
 def add_run(parser: Parser) -> None:
@@ -89,7 +89,7 @@ def parsed(
     file, n_typed = _config_of(words), len(words)
     if file is not None:
         parser.also = f" (on the command line or in {file})"
-        words = [*_file_words(parser, verb, file), *words]
+        words = [*_file_words(verb, file), *words]
     found = parser.parse_args(words)
     in_file = words[: len(words) - n_typed]
     found.typed = _given(parser, found, words[len(in_file) :])
@@ -111,7 +111,7 @@ def _given(parser: Parser, found: argparse.Namespace, words: Sequence[str]) -> f
 def _parser(verb: str, add_arguments: Callable[[Parser], None]) -> Parser:
     parser = Parser(verb, f"{VERBS[verb]}.")
     add_arguments(parser)
-    add_common(parser)
+    parser.add_options(of_verb(verb))
     return parser
 
 
@@ -126,20 +126,20 @@ def _config_of(words: Sequence[str]) -> Path | None:
     return file
 
 
-def _file_words(parser: Parser, verb: str, path: Path) -> list[str]:
+def _file_words(verb: str, path: Path) -> list[str]:
     """The options of a file as words of a command line."""
     tables = _tables(path)
     words: list[str] = []
-    names = {name[2:]: name for name in parser.names if name not in NOT_IN_FILES}
+    known = {flag[2:]: one for one in of_verb(verb) if one.in_files for flag in one.long}
     for table in (*ALSO_READS.get(verb, ()), verb):
         for key, value in tables.get(table, {}).items():
-            name = names.get(key.replace("_", "-"))
-            if name is not None:
-                words += _as_words(parser, name, value, f"{key} in [{table}] of {path}")
+            name = key.replace("_", "-")
+            if name in known:
+                words += _as_words(known[name], name, value, f"{key} in [{table}] of {path}")
             elif table == verb:
                 raise IsothermError(
                     f"[{table}] of {path} has {key!r}, which is no option of isotherm {verb}"
-                    f"{did_you_mean(key.replace('_', '-'), names)}; correct or remove it"
+                    f"{did_you_mean(name, known)}; correct or remove it"
                 )
     return words
 
@@ -158,18 +158,18 @@ def _tables(path: Path) -> dict[str, dict[str, Any]]:
     return content
 
 
-def _as_words(parser: Parser, name: str, value: Any, where: str) -> list[str]:
-    flag = name in parser.flags
-    if flag != isinstance(value, bool):
-        allowed = "true or false" if flag else "a number or text"
+def _as_words(option: Option, name: str, value: Any, where: str) -> list[str]:
+    has_no_value = option.is_flag or option.is_switch
+    if has_no_value != isinstance(value, bool):
+        allowed = "true or false" if has_no_value else "a number or text"
         raise IsothermError(f"{where} is {value!r}; give {allowed}")
-    if flag:
-        opposite = f"--no-{name[2:]}"
+    if has_no_value:
+        opposite = f"--no-{name}"
         if value:
-            return [name]
-        return [opposite] if opposite in parser.names else []
+            return [f"--{name}"]
+        return [opposite] if opposite in option.long else []
     if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
-        return [f"{name}={','.join(value)}"]
+        return [f"--{name}={','.join(value)}"]
     if not isinstance(value, str | int | float):
         raise IsothermError(f"{where} is {value!r}; give a number or text")
-    return [f"{name}={value}"]
+    return [f"--{name}={value}"]

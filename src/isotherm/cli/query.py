@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from isotherm.cli import runs
-from isotherm.cli.options import INTERPOLATION, WEIGHTS
+from isotherm.cli.options import SCORING, fields, rules
 from isotherm.errors import IsothermError
 
 if TYPE_CHECKING:
     from isotherm.retrieval.index import SearchIndex
     from isotherm.retrieval.results import Results
-    from isotherm.text.options import CountOptions
+
+WEIGHTS, INTERPOLATION = (one.default for one in SCORING)
 
 
 class Asked(NamedTuple):
@@ -31,8 +32,10 @@ def asked(text: str, settings: Mapping[str, Any], columns: Sequence[Any]) -> Ask
 
 def reader(settings: Mapping[str, Any], columns: Sequence[Any]) -> Callable[[str], Asked]:
     """Function from texts to what they ask for, by the settings of counting and the columns."""
+    from isotherm.text.options import CountOptions
+
     known = {str(column) for column in columns}
-    options = _options(settings)
+    options = CountOptions(**fields(settings, rules()), n_jobs=1)
     split = options.split or re.compile(rf"\b\w{{{options.min_length},}}\b").findall
     low, high = options.ngrams
 
@@ -51,23 +54,6 @@ def reader(settings: Mapping[str, Any], columns: Sequence[Any]) -> Callable[[str
         return Asked(found, list(dict.fromkeys(unknown)))
 
     return read
-
-
-def _options(settings: Mapping[str, Any]) -> CountOptions:
-    """The settings of a run as those who count read them."""
-    from isotherm.text.options import CountOptions
-
-    stop = settings["stop_words"]
-    return CountOptions(
-        lowercase=settings["lowercase"],
-        tokens=settings.get("tokens"),
-        token_pattern=settings["token_pattern"],
-        min_length=settings["min_length"],
-        stop_words=None if stop == "none" else stop,
-        ngrams=tuple(settings["ngrams"]),
-        stemmer=settings["stem"],
-        n_jobs=1,
-    )
 
 
 # The search --------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import isotherm
 from isotherm.cli import documents, own
 from isotherm.cli.documents import Documents
+from isotherm.cli.options import as_json, checked, saved
 from isotherm.cli.suggest import existing
 from isotherm.errors import IsothermError
 from isotherm.format.atomic import RUN_ABOUT, RUN_FORMAT, replacing
@@ -38,15 +39,6 @@ STORED = "counts.stored"
 # What is read of a run, by the types that it has in its file.
 ABOUT_TYPES: dict[str, Any] = {"source": str, "documents": int, "words": int, "tokens": int | float}
 ABOUT_TYPES |= {"settings": dict, "library": str, "interrupted": bool, READ: list}
-SETTING_TYPES: dict[str, Any] = {
-    "model": str,
-    "topics": int | str | None,
-    "max_topics": int,
-    "seed": int,
-}
-SETTING_TYPES |= {"clusters": int | None, "labels": str | None, "lowercase": bool}
-SETTING_TYPES |= {"min_length": int, "token_pattern": str | None, "stop_words": str}
-SETTING_TYPES |= {"ngrams": list, "stem": str | None}
 DOCUMENTS, CHECKPOINT = "documents.jsonl.gz", "fit.checkpoint"
 
 
@@ -181,7 +173,7 @@ def read(folder: Path) -> Run:
                 "install a newer one"
             )
         _check({"interrupted": False, READ: [], **about}, ABOUT_TYPES)
-        _check(about["settings"], SETTING_TYPES)
+        about["settings"] = checked(about["settings"], saved("fit"))
     except IsothermError:
         raise
     except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
@@ -194,10 +186,6 @@ def _check(found: dict[str, Any], types: dict[str, Any]) -> None:
     for name, kind in types.items():
         if not isinstance(found[name], kind):
             raise TypeError(f"{name} is {type(found[name]).__name__}")
-    if "ngrams" in found and not (
-        len(found["ngrams"]) == 2 and all(isinstance(n, int) for n in found["ngrams"])
-    ):
-        raise TypeError("ngrams are not two numbers")
 
 
 def topics_of(model: Any, n_words: int, by: str) -> list[dict[str, Any]]:
@@ -286,7 +274,7 @@ def begun(
         "documents": counts.n_rows,
         "words": counts.n_columns,
         "tokens": counts.total,
-        "settings": plain(settings),
+        "settings": as_json(settings),
     }
     # Last: a folder without it was left before the fit began.
     _write(folder, about)
@@ -303,12 +291,6 @@ def done(run: Run, final: Path) -> Run:
 def unfinished(final: Path) -> Path:
     """Name of the folder of a run that is not done."""
     return final.with_name(final.name + UNFINISHED)
-
-
-def plain(settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings as they come back from a file."""
-    found: dict[str, Any] = json.loads(json.dumps(settings, default=str))
-    return found
 
 
 def _write(folder: Path, about: dict[str, Any]) -> None:

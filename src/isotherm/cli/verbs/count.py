@@ -8,8 +8,8 @@ from pathlib import Path
 
 from isotherm.cli import console, documents
 from isotherm.cli.counting import check_words, counted, reading, said, stem
-from isotherm.cli.options import COUNTING, add_counting, given
-from isotherm.cli.parser import Parser, add_force
+from isotherm.cli.options import saved, settings_of
+from isotherm.cli.parser import Parser
 from isotherm.cli.runs import is_archive, is_run
 from isotherm.cli.suggest import existing, writable
 from isotherm.cli.wording import in_options
@@ -19,17 +19,12 @@ ENDING = ".counts"
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of the verb."""
+    """What the verb takes besides its options; examples."""
     parser.example(
         "isotherm count articles.jsonl -o articles.counts --min-df 5",
         "isotherm count folder-of-texts --stop-words none --stem english",
     )
     parser.add_argument("source", type=Path, metavar="SOURCE", help="file or folder of documents")
-    parser.add_argument(
-        *("-o", "--out"), type=Path, metavar="FILE", help="counts to write (SOURCE's name.counts)"
-    )
-    add_force(parser)
-    add_counting(parser)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -42,7 +37,10 @@ def run(options: argparse.Namespace) -> None:
         writable(path, force=options.force, source=source)
     found = counted(source, options)
     check_words(found, source)
-    counts, docs = found.counts, documents.of_ingestion(found, given(options, COUNTING))
+    counts, docs = (
+        found.counts,
+        documents.of_ingestion(found, settings_of(options, saved("count"))),
+    )
     # Both are written before one gets its name: a full disk leaves neither of them.
     with documents.writing(documents.beside(out), docs):
         counts.save(out)

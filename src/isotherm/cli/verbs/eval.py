@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from isotherm.cli import console, counting, runs
 from isotherm.cli.documents import of_counts
-from isotherm.cli.options import add_scoring, at_least
+from isotherm.cli.options import fields, rules
 from isotherm.cli.parser import Parser, add_run
 from isotherm.cli.query import index_of
 from isotherm.cli.suggest import existing
@@ -22,26 +22,12 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of the verb."""
+    """What the verb takes besides its options; examples."""
     parser.example(
         "isotherm eval articles.run --heldout other-articles.jsonl",
         "isotherm eval articles.run --queries queries.jsonl --qrels judgements.txt",
     )
     add_run(parser)
-    add = parser.add_argument
-    add("--heldout", type=Path, metavar="FILE", help="documents that the model never saw")
-    add("--labels", metavar="FIELD", help="field with labels to compare with")
-    add("--others", metavar="RUN[,RUN]", help="runs with other seeds, for stability")
-    add("-n", "--words", type=at_least(2), default=10, help="top words of topics (%(default)s)")
-    add("--queries", type=Path, metavar="FILE", help="queries with names, as documents are read")
-    add("--qrels", type=Path, metavar="FILE", help="lines of: query 0 document grade")
-    add(
-        "--min-grade",
-        type=at_least(0),
-        metavar="G",
-        help="least grade of what is relevant; 1 if some have 0, else all that are listed",
-    )
-    add_scoring(parser)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -96,7 +82,10 @@ def _other(path: Path, found: Run) -> Any:
 
 def _over_columns(source: Path, found: Run) -> Counts:
     """Other documents over the columns of the run, counted in the same way."""
-    known = counting.count(source, found.counting, vocabulary=found.words)
+    from isotherm.text.options import CountOptions
+
+    chosen = fields(found.counting, rules())
+    known = counting.count(source, CountOptions(**chosen, vocabulary=found.words))
     if not known.counts.total:
         raise IsothermError(
             f"no word of {source} is among the {found.counts.n_columns} of {found.folder}; give "

@@ -12,16 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from isotherm.cli import console, documents, explorer, models, own, runs
 from isotherm.cli.counting import check_words, counted, said, stem
-from isotherm.cli.options import (
-    COUNTING,
-    add_counting,
-    at_least,
-    budget,
-    given,
-    not_negative,
-    number_or_auto,
-)
-from isotherm.cli.parser import Parser, add_force
+from isotherm.cli.options import as_json, saved, settings_of
+from isotherm.cli.parser import Parser
 from isotherm.cli.runs import READ, Run, topic_lines, topics_of
 from isotherm.cli.suggest import check_folder, existing
 from isotherm.cli.wording import in_options
@@ -34,56 +26,18 @@ if TYPE_CHECKING:
 
 # Share of the budget that a fit is given: the rest is for stages and checkpoints.
 FOR_BLOCKS = 0.8
-# What decides the result, besides counting.
-FITTING = ("model", "topics", "max_topics", "clusters", "seed", "labels", "supervise")
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of the verb."""
+    """What the verb takes besides its options; examples."""
     parser.example(
         "isotherm fit articles.jsonl --min-df 5",
         "isotherm fit articles.counts --topics 20 --seed 1 -o twenty.run",
         "isotherm fit articles.counts --resume",
     )
-    add = parser.add_argument
-    add("source", type=Path, metavar="SOURCE", help="documents, a file of counts, or a run")
-    add(*("-o", "--out"), type=Path, metavar="RUN", help="folder to write (SOURCE's name.run)")
-    add(
-        "--model",
-        choices=tuple(models.KINDS),
-        default="aspect",
-        metavar="NAME",
-        help=f"{', '.join(models.KINDS)} (%(default)s)",
+    parser.add_argument(
+        "source", type=Path, metavar="SOURCE", help="documents, a file of counts, or a run"
     )
-    add("--topics", type=number_or_auto, metavar="N", help="number of topics, or auto")
-    add(
-        "--max-topics",
-        type=at_least(1),
-        default=40,
-        metavar="N",
-        help="most of auto (%(default)s)",
-    )
-    add("--clusters", type=at_least(1), metavar="N", help="of documents (pcp, ttmm) or words")
-    add("--labels", metavar="FIELD", help="field with labels, for maps and reports")
-    add("--supervise", metavar="FIELD", help="field with known labels (dtm, lap-plsi, ltm)")
-    add("--seed", type=at_least(0), default=0, help="of random numbers (%(default)s)")
-    add("--resume", action="store_true", help="go on with a fit that was interrupted or killed")
-    add(
-        "--checkpoint-every",
-        type=not_negative,
-        default=30.0,
-        metavar="S",
-        help="seconds between checkpoints (%(default)g)",
-    )
-    add(
-        "--memory",
-        type=budget,
-        metavar="SIZE",
-        help="leave counts on the disk and use so much memory, e.g. 500MB",
-    )
-    add("--scheduler", metavar="ADDRESS", help="fit on the workers of this Dask scheduler")
-    add_force(parser)
-    add_counting(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -112,7 +66,7 @@ def _begun(options: argparse.Namespace, final: Path, held: ExitStack) -> Run:
     """A new run, with counts and documents."""
     source = existing(options.source, "documents or counts")
     _check_place(options, source)
-    settings = given(options, (*FITTING, *COUNTING))
+    settings = settings_of(options, saved("fit"))
     models.check(settings)
     work = runs.unfinished(final)
     check_folder(final)
@@ -178,7 +132,7 @@ def _read(
     check_words(found, source)
     if not options.json:
         print(f"{source}: {said(found)}\n{in_options(found.report)}", flush=True)
-    docs = documents.of_ingestion(found, given(options, COUNTING))
+    docs = documents.of_ingestion(found, settings_of(options, saved("count")))
     return found.counts, docs, {READ: [one.lines(None)[0] for one in found.read]}
 
 
@@ -187,7 +141,7 @@ def _read_counts(
 ) -> tuple[Counts, Documents, dict[str, Any]]:
     from isotherm.data.counts import Counts
 
-    vain = sorted(options.typed.intersection(COUNTING))
+    vain = sorted(options.typed.intersection(one.name for one in saved("count")))
     if vain:
         raise IsothermError(
             f"{source} is counted already, so --{vain[0].replace('_', '-')} comes too late; leave "
@@ -218,7 +172,7 @@ def _stored(
 
 def _counting(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings of counting among those of a run."""
-    return {name: settings.get(name) for name in COUNTING}
+    return {one.name: settings[one.name] for one in saved("count")}
 
 
 def _to_resume(options: argparse.Namespace, final: Path, held: ExitStack) -> Run | None:
@@ -229,7 +183,7 @@ def _to_resume(options: argparse.Namespace, final: Path, held: ExitStack) -> Run
         return None
     held.enter_context(runs.holding(folder))
     found = runs.read(folder)
-    asked = runs.plain(given(options, (*FITTING, *COUNTING)))
+    asked = as_json(settings_of(options, saved("fit")))
     differ = [
         f"--{name.replace('_', '-')} (was {found.settings.get(name)})"
         for name in asked

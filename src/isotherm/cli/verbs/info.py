@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from isotherm.cli import console, counting, runs
-from isotherm.cli.options import FORMATS
 from isotherm.cli.parser import Parser
 from isotherm.cli.runs import READ
 from isotherm.cli.suggest import existing
@@ -16,12 +15,11 @@ from isotherm.cli.wording import in_options
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of the verb."""
+    """What the verb takes besides its options; examples."""
     parser.example("isotherm info articles.run", "isotherm info articles.jsonl")
     parser.add_argument(
         "file", type=Path, metavar="FILE", help="a run, a file of isotherm, or documents"
     )
-    parser.add_argument("--format", choices=FORMATS, metavar="NAME", help="of documents")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -79,13 +77,14 @@ def _archive(path: Path) -> dict[str, Any]:
 def _source(path: Path, format: str | None) -> dict[str, Any]:
     """What documents, or a table that is counted already, hold."""
     from isotherm.text.kinds import BAGS
+    from isotherm.text.options import CountOptions
     from isotherm.text.sources import format_of, read_documents
 
     kind = format_of(path, format)
     if kind in BAGS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            found = counting.count(path, dict(PLAIN), format=format)
+            found = counting.count(path, CountOptions(format=format))
         return {
             "file": str(path),
             "kind": "counts in another format",
@@ -115,16 +114,6 @@ def _source(path: Path, format: str | None) -> dict[str, Any]:
         "problems": documents.noted.total,
         READ: documents.reading.lines(path),
     }
-
-
-PLAIN = {
-    "lowercase": True,
-    "min_length": 2,
-    "token_pattern": None,
-    "stop_words": None,
-    "ngrams": (1, 1),
-    "stem": None,
-}
 
 
 def _shown(value: Any) -> str:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from isotherm.cli import console, runs
 from isotherm.cli.explorer import explorer_of, mapped, shown_dimensions
-from isotherm.cli.options import at_least
-from isotherm.cli.parser import Parser, add_force, add_run
+from isotherm.cli.parser import Parser, add_run
 from isotherm.cli.suggest import writable
 from isotherm.format.atomic import replacing
 
@@ -24,28 +23,12 @@ ENDINGS = (".html", *PICTURES, ".map")
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of the verb."""
+    """What the verb takes besides its options; examples."""
     parser.example(
         "isotherm map articles.run --html map.html",
         "isotherm map articles.run -o map.svg --labels year",
     )
     add_run(parser)
-    parser.add_argument(
-        *("-o", "--out", "--html"),
-        type=Path,
-        required=True,
-        metavar="FILE",
-        help="a page to explore (.html), a picture (.svg, .png, .pdf), or the map itself (.map)",
-    )
-    parser.add_argument(
-        "--dimensions",
-        type=int,
-        choices=(2, 3),
-        help="of the map (2; a page has both)",
-    )
-    parser.add_argument("--labels", metavar="FIELD", help="field to colour documents by")
-    parser.add_argument("--seed", type=at_least(0), default=0, help="%(default)s by default")
-    add_force(parser)
 
 
 def run(options: argparse.Namespace) -> None:

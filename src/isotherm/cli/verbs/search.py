@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from isotherm.cli import console, runs
-from isotherm.cli.options import add_scoring, at_least
 from isotherm.cli.parser import Parser, add_run
 from isotherm.cli.query import search_of
 from isotherm.errors import IsothermError
@@ -17,14 +16,10 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of the verb."""
+    """What the verb takes besides its options; examples."""
     parser.example('isotherm search articles.run "price of oil"')
     add_run(parser)
     parser.add_argument("query", nargs="+", metavar="WORDS", help="what to look for")
-    parser.add_argument(
-        *("-n", "--number"), type=at_least(1), default=10, help="most documents (%(default)s)"
-    )
-    add_scoring(parser)
 
 
 def run(options: argparse.Namespace) -> None:

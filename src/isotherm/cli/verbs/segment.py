@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isotherm.cli import console
-from isotherm.cli.options import at_least, not_negative
-from isotherm.cli.parser import Parser, add_force
+from isotherm.cli.parser import Parser
 from isotherm.cli.suggest import writable
 
 if TYPE_CHECKING:
@@ -18,23 +17,9 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of the verb."""
+    """What the verb takes besides its options; examples."""
     parser.example("isotherm segment photo.png -n 16 -o out.png")
     parser.add_argument("image", type=Path, metavar="IMAGE", help="picture to segment")
-    parser.add_argument(
-        *("-n", "--segments"), type=at_least(2), required=True, help="number of segments"
-    )
-    parser.add_argument(
-        *("-o", "--out"), type=Path, required=True, help="picture to write (PNG, JPEG, TIFF)"
-    )
-    add_force(parser)
-    parser.add_argument("--seed", type=at_least(0), default=0, help="%(default)s by default")
-    parser.add_argument(
-        "--step", type=at_least(1), default=8, help="pixels from site to site (%(default)s)"
-    )
-    parser.add_argument(
-        "--smoothing", type=not_negative, default=8.0, help="how smooth segments are (%(default)s)"
-    )
 
 
 def run(options: argparse.Namespace) -> None:

@@ -5,24 +5,14 @@ from __future__ import annotations
 import argparse
 
 from isotherm.cli import console, runs
-from isotherm.cli.options import at_least
 from isotherm.cli.parser import Parser, add_run
 from isotherm.cli.runs import topic_lines, topics_of
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of the verb."""
+    """What the verb takes besides its options; examples."""
     parser.example("isotherm topics articles.run -n 20 --by lift")
     add_run(parser)
-    parser.add_argument(
-        *("-n", "--words"), type=at_least(1), default=10, help="words of each (%(default)s)"
-    )
-    parser.add_argument(
-        "--by",
-        choices=("probability", "lift"),
-        default="probability",
-        help="frequent words, or those that are rare elsewhere (%(default)s)",
-    )
 
 
 def run(options: argparse.Namespace) -> None:

@@ -8,28 +8,18 @@ import math
 from typing import Any
 
 from isotherm.cli import runs
-from isotherm.cli.options import at_least
 from isotherm.cli.parser import Parser, add_run
 from isotherm.errors import IsothermError
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of the verb."""
+    """What the verb takes besides its options; examples."""
     parser.example(
         "isotherm tree articles.run",
         "isotherm tree articles.run --splits",
         "isotherm tree articles.run --newick > tree.nwk",
     )
     add_run(parser)
-    parser.add_argument(
-        *("-n", "--words"), type=at_least(1), default=6, help="words of each (%(default)s)"
-    )
-    parser.add_argument(
-        "--splits",
-        action="store_true",
-        help="how the topics came apart as it was cooled, instead of which belong together",
-    )
-    parser.add_argument("--newick", action="store_true", help="in Newick notation")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from isotherm.cli import console, runs
 from isotherm.cli.explorer import explorer_of, maps_of, site_of
-from isotherm.cli.options import at_least
-from isotherm.cli.parser import Parser, add_force, add_run
+from isotherm.cli.parser import Parser, add_run
 from isotherm.cli.suggest import writable
 from isotherm.format.atomic import is_own_page
 
@@ -21,28 +20,13 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of the verb."""
+    """What the verb takes besides its options; examples."""
     parser.example(
         "isotherm view articles.run",
         "isotherm view articles.run --port 8000 --no-open",
         "isotherm view articles.run -o page.html",
     )
     add_run(parser)
-    parser.add_argument(
-        *("-o", "--out"),
-        type=Path,
-        metavar="FILE",
-        help="write the page as a file that needs nothing else, and do not serve it",
-    )
-    parser.add_argument(
-        "--port",
-        type=at_least(0),
-        default=0,
-        metavar="N",
-        help="port of this computer to serve at (one that is free)",
-    )
-    add_force(parser)
-    parser.add_argument("--no-open", action="store_true", help="do not open the browser")
 
 
 def run(options: argparse.Namespace) -> None:
