@@ -349,7 +349,7 @@ TOOLS = (
         "mutants",
         "",
         "Would the tests notice a mistake? Changes one thing in the models, the engine, the "
-        "search or the measures at a time and runs their tests; no file",
+        "search or the measures at a time and runs their tests; a file with `--write`",
         data="none",
         needs="cosmic-ray",
         takes="60 minutes for a hundred changes",

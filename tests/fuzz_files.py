@@ -526,6 +526,8 @@ def report(seed: int, first: int, last: int, whole: Path) -> int:
             [*command, "--work", str(at), str(end)], capture_output=True, text=True, check=False
         )
         said = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+        if not said:
+            sys.exit(f"no file was examined:\n{done.stderr[-2000:]}")
         for number, found in said:
             for one in found if isinstance(found, list) else ():
                 wrong[one] += 1
@@ -533,7 +535,7 @@ def report(seed: int, first: int, last: int, whole: Path) -> int:
                 print(f"file {number}: {one}", flush=True)
         at = end
         if done.returncode:
-            number = said[-1][0] if said else at
+            number = said[-1][0]
             wrong[f"process died ({done.returncode}): {done.stderr[-300:]}"] += 1
             examples.setdefault([*wrong][-1], number)
             at = number + 1

@@ -203,6 +203,8 @@ def test_rows_without_a_label_are_left_out(missing: Any) -> None:
     assert (found["accuracy"], found["nmi_max"]) == (1.0, 1.0)
     numbers = evaluate_topics(model, X, labels=[0.0] * 10 + [1.0] * 10 + [float("nan")] * 10)
     assert numbers.agreement == found
+    mixed = evaluate_topics(model, X, labels=["a"] * 10 + [1] * 10 + [missing] * 10)
+    assert mixed.agreement == found
     none = evaluate_topics(model, X, labels=[missing] * 30)
     assert none.agreement == {}
     assert none.skipped["agreement"] == "needs labels, and no row has one"

@@ -176,6 +176,10 @@ def test_new_documents_are_folded_in_and_found() -> None:
     # as if all had been there from the start, but for the weights of the fit
     whole = Counts(sparse.vstack([documents().matrix, new.matrix]), column_names=WORDS)
     built = SearchIndex.of(fitted(4), whole, interpolation=0.0)
+    names = more.add(np.zeros((1, 40))).counts.row_names
+    assert names is not None
+    assert [*names[-2:]] == ["z", "63"]  # numbers only where others have names
+    assert built.add(np.zeros((1, 40))).counts.row_names is None
     added = more.with_settings(more.settings._replace(interpolation=0.0))
     np.testing.assert_allclose(built.rank(queries()), added.rank(queries()), atol=1e-14)
 
