@@ -42,7 +42,7 @@ def test_no_number_is_above_its_limit() -> None:
     ("source", "measure"),
     [
         ("x: Any\n" * 1451, "`Any` as a type"),
-        ("def f(x: Any): ...\n" * 55, "`Any` in signatures"),
+        ("def f(x: Any): ...\n" * 57, "`Any` in signatures"),
         ("from isotherm.anneal import engine", "folders in a circle of imports"),
         (f"def f({', '.join(f'x{i}' for i in range(24))}): ...", "most parameters of a function"),
     ],
