@@ -6,6 +6,7 @@ Run as a script it writes the page's side, `page/data/format.js`, from `isotherm
 from __future__ import annotations
 
 import re
+import textwrap
 import types
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -71,7 +72,8 @@ def typedefs() -> Iterator[str]:
 
 def record(one: type) -> Iterator[str]:
     said = (one.__doc__ or "").splitlines()[0]
-    yield f" * @typedef {{object}} {one.__name__} {said[0].lower()}{said[1:].rstrip('.')}"
+    text = f"@typedef {{object}} {one.__name__} {said[0].lower()}{said[1:].rstrip('.')}"
+    yield from textwrap.wrap(text, 100, initial_indent=" * ", subsequent_indent=" *   ")
     for name, hint in get_type_hints(one).items():
         yield f" * @property {{{typescript(hint)}}} {name}"
     yield " *"

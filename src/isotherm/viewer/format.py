@@ -208,7 +208,7 @@ PARTS: Mapping[str, PartFormat] = MappingProxyType(
                 "map{m}.nodes": Values(("f4",), ("N", "L"), "0..1 of its box"),
                 "map{m}.magnification": Values(("f4",), ("N",), "of each node"),
                 "topic": Values(CODES, ("I",), "strongest topic"),
-                "column{c}": Values(CODES, ("I",), "category, or 0..STEPS; the largest is none"),
+                "column{c}": Values(CODES, ("I",), "category or 0..STEPS; largest: none"),
             },
         ),
         "documents": PartFormat(

@@ -1,4 +1,4 @@
-// The page as a whole: opens the source, makes store and views, says when it is ready.
+/** The page as a whole: opens the source, makes store and views, says when it is ready. */
 
 import { openSource } from "./data/source.js";
 import { createStore } from "./state/store.js";

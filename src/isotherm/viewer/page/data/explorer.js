@@ -1,5 +1,7 @@
-// Everything the page knows of the collection. `points` is there from the start; the other parts
-// come when they are decoded, and every helper says what is known so far.
+/**
+ * Everything the page knows of the collection. `points` is there from the start; the other parts
+ * come when they are decoded, and every helper says what is known so far.
+ */
 
 import { NONE_32 } from "./format.js";
 import { rounded, sharesOf, spreadOf, valueOf } from "./values.js";
@@ -55,7 +57,10 @@ export class Explorer {
     return this.meta.parts.includes(name);
   }
 
-  /** @param {number} i @returns {string} title of a document, or its number until titles are here */
+  /**
+   * @param {number} i
+   * @returns {string} title of a document, or its number until titles are here
+   */
   title(i) {
     const strings = this.parts.documents?.strings("titles");
     return (strings && strings.get(i)) || `${this.nouns.row} ${i + 1}`;
@@ -66,7 +71,10 @@ export class Explorer {
     return this.codes ? this.codes[i] : -1;
   }
 
-  /** @param {number} i @returns {[number, number][]} strongest topics and their shares, at most 3 */
+  /**
+   * @param {number} i
+   * @returns {[number, number][]} strongest topics and their shares, at most 3
+   */
   topicsOf(i) {
     if (!this.topics.length) return [];
     const shares = sharesOf(this.parts.documents, i);
@@ -121,14 +129,18 @@ export class Explorer {
     return stage >= this.lastStage ? this.topics : this.stages[stage].topics;
   }
 
-  /** @param {number} stage @returns {Uint8Array|Uint16Array|null} strongest topic of every document then */
+  /**
+   * @param {number} stage
+   * @returns {Uint8Array|Uint16Array|null} strongest topic of every document then
+   */
   codesAt(stage) {
     if (stage >= this.lastStage) return this.codes;
     return this.parts.documents?.array(`stage${stage}.topic`) ?? null;
   }
 
   /**
-   * The topic at one stage that a topic of another stage belongs to (by the final topics they share).
+   * The topic at one stage that a topic of another stage belongs to, by the final topics they
+   * share.
    * @param {number} k
    * @param {number} from
    * @param {number} to
@@ -187,7 +199,10 @@ export class Explorer {
     return spreadOf(words?.array("spread.start"), topics, shares, w);
   }
 
-  /** @param {number} w @returns {Map<number, number>} P(node|w): the node's own, or all that is below */
+  /**
+   * @param {number} w
+   * @returns {Map<number, number>} P(node|w): the node's own, or all that is below
+   */
   nodeSpread(w) {
     const words = this.parts.words;
     const start = words?.array("nodes.start");

@@ -20,7 +20,8 @@ export const NONE_32 = 4294967295;
  * @property {string} component
  * @property {string} components
  *
- * @typedef {object} MapMeta a map: number of its axes, nodes along each, and documents without a place
+ * @typedef {object} MapMeta a map: number of its axes, nodes along each, and documents without a
+ *   place
  * @property {string} name
  * @property {number} dimensions
  * @property {number[]|null} grid
@@ -33,13 +34,15 @@ export const NONE_32 = 4294967295;
  * @property {number} high
  * @property {number} missing
  *
- * @typedef {object} CategoryColumn categories, most frequent first; a code is the place in this list
+ * @typedef {object} CategoryColumn categories, most frequent first; a code is the place in this
+ *   list
  * @property {string} name
  * @property {"category"} kind
  * @property {string[]} categories
  * @property {number} missing
  *
- * @typedef {object} TopicMeta a final topic: words by probability and by lift, P(k), NPMI, similar topics, its node
+ * @typedef {object} TopicMeta a final topic: words by probability and by lift, P(k), NPMI, similar
+ *   topics, its node
  * @property {string} name
  * @property {Words} words
  * @property {Words} lift
@@ -48,7 +51,8 @@ export const NONE_32 = 4294967295;
  * @property {Similar} similar
  * @property {number|null} node
  *
- * @typedef {object} TreeMeta a tree: of each node its parent, what is known of it, and the final topic that it is
+ * @typedef {object} TreeMeta a tree: of each node its parent, what is known of it, and the final
+ *   topic that it is
  * @property {"topics"|"splits"|"hierarchy"} kind
  * @property {number[]} parents
  * @property {(number|null)[]} temperatures
@@ -67,7 +71,8 @@ export const NONE_32 = 4294967295;
  * @property {number} n_effective
  * @property {number} sweeps
  *
- * @typedef {object} CoolingMeta an annealing run, hottest first, and what its effective number counts
+ * @typedef {object} CoolingMeta an annealing run, hottest first, and what its effective number
+ *   counts
  * @property {string} name
  * @property {string} parts
  * @property {number|null} first_critical
@@ -80,7 +85,8 @@ export const NONE_32 = 4294967295;
  * @property {number} size
  * @property {number[]} finals
  *
- * @typedef {object} StageMeta a stage of the annealing, and the maps whose documents have places then
+ * @typedef {object} StageMeta a stage of the annealing, and the maps whose documents have places
+ *   then
  * @property {number} temperature
  * @property {number} n_topics
  * @property {StageTopic[]} topics
@@ -132,7 +138,7 @@ export const NONE_32 = 4294967295;
  *   [name: `map${number}.nodes`]: Float32Array, // (N, L) 0..1 of its box
  *   [name: `map${number}.magnification`]: Float32Array, // (N) of each node
  *   "topic": Uint8Array|Uint16Array, // (I) strongest topic
- *   [name: `column${number}`]: Uint8Array|Uint16Array, // (I) category, or 0..STEPS; the largest is none
+ *   [name: `column${number}`]: Uint8Array|Uint16Array, // (I) category or 0..STEPS; largest: none
  * }} PointsArrays
  *
  * @typedef {{ // arrays of the part `documents`

@@ -16,10 +16,10 @@ const LONGEST_ENDING = 5;
 
 /**
  * A function that searches the file.
- * @param {any} words part "words"
- * @param {any} index part "index"
- * @param {any} documents part "documents", or null
- * @param {any} points part "points"
+ * @param {import("./format.js").Parts["words"]} words
+ * @param {import("./format.js").Parts["index"]} index
+ * @param {import("./format.js").Parts["documents"]|null} documents
+ * @param {import("./format.js").Parts["points"]} points
  * @returns {(query: string, n: number) => import("./source.js").SearchResult}
  */
 export function createLocalSearch(words, index, documents, points) {

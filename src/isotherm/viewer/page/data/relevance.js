@@ -1,4 +1,4 @@
-// Words of a topic between two orders: how frequent they are in it, and how much its own.
+/** Words of a topic between two orders: how frequent they are in it, and how much its own. */
 
 /**
  * Words of a topic with probability and lift, as far as both are known.

@@ -1,4 +1,4 @@
-// What a set of documents is made of: topics, labels, and the words that stand out in it.
+/** What a set of documents is made of: topics, labels, and the words that stand out in it. */
 
 /**
  * How often every code occurs among some documents.

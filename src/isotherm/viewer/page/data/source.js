@@ -23,9 +23,11 @@ import { sharesOf, valueOf } from "./values.js";
  */
 
 /**
+ * @typedef {import("./format.js").Parts} Parts
+ *
  * @typedef {object} Source
  * @property {boolean} live
- * @property {(name: string) => Promise<any>} part null where there is none
+ * @property {<N extends keyof Parts>(name: N) => Promise<Parts[N]|null>} part null where there is none
  * @property {(query: string, n?: number) => Promise<SearchResult|null>} search
  * @property {(i: number) => Promise<DocumentText>} document
  */

@@ -66,7 +66,8 @@ export class Sheet {
   show() {
     const { gl, width, height } = this;
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
-    gl.clear(gl.COLOR_BUFFER_BIT); // else the browser clears a new frame at the first drawing: too late
+    // Else the browser clears a new frame at the first drawing, which is too late.
+    gl.clear(gl.COLOR_BUFFER_BIT);
     gl.bindFramebuffer(gl.READ_FRAMEBUFFER, this.frame);
     gl.bindFramebuffer(gl.DRAW_FRAMEBUFFER, null);
     const { COLOR_BUFFER_BIT: colors, NEAREST: nearest } = gl;

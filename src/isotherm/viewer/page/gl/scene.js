@@ -205,8 +205,8 @@ export class Scene {
   }
 
   /**
-   * Adds points to the picture. The highlighted ones have the nearer half of the depth to themselves, so
-   * they stay on top whatever is added later.
+   * Adds points to the picture. The highlighted ones have the nearer half of the depth to
+   * themselves, so they stay on top whatever is added later.
    * @param {[number, number]} some positions from, to (without)
    * @param {[number, number]} highlights the same among the highlighted
    */

@@ -22,7 +22,7 @@ uniform float eye;                        // how far it is; 0: flat
 uniform float depth;                      // half of how deep the cloud is
 uniform float fog;
 uniform float sized;
-uniform int pass;                         // 0: all; 1: those that are not highlighted; 2: highlighted
+uniform int pass;                         // 0: all; 1: not highlighted; 2: highlighted
 uniform vec3 background;
 uniform float opacity;
 uniform float dimming;                    // 0..1 how far those that are not highlighted step back

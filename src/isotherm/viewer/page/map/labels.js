@@ -32,7 +32,10 @@ export class Labels {
     this.last = 0;
   }
 
-  /** @param {Label[]} items of one stage @param {boolean} others whether they replace all there were */
+  /**
+   * @param {Label[]} items of one stage
+   * @param {boolean} others whether they replace all there were
+   */
   set(items, others) {
     const largest = Math.max(1e-9, ...items.map((item) => item.weight));
     this.items = items

@@ -7,14 +7,15 @@ import { View } from "./view.js";
  * @typedef {object} MapView coordinates are CSS pixels from the top left of its element
  * @property {(i: number) => {x: number, y: number, visible: boolean}} project
  * @property {(x: number, y: number, reach?: number) => number} pick
- * @property {() => {frames: number, drawn: number, ms: number, budget: number, complete: boolean}} stats
+ * @property {() => {frames: number, drawn: number, ms: number, budget: number,
+ *   complete: boolean}} stats
  * @property {() => Promise<void>} painted
  * @property {() => Promise<void>} settle
  * @property {() => Promise<Blob>} screenshot
  * @property {(indices: ArrayLike<number>) => void} zoomTo
  * @property {(factor: number) => void} zoom
  * @property {() => void} reset
- * @property {(inset: {left?: number, top?: number, right?: number, bottom?: number}) => void} setInset
+ * @property {(inset: Partial<import("./camera.js").Camera["inset"]>) => void} setInset
  * @property {(mode: string) => void} setMode
  * @property {() => void} focus
  * @property {() => {x: number, y: number, width: number, height: number}[]} labels

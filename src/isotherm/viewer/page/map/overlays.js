@@ -1,5 +1,6 @@
 /** What is drawn below and above the points. */
 
+import { isStill } from "./motion.js";
 import { contoursOf, drawContours } from "./contours.js";
 import { drawLines, drawNodes, drawShade, latticeOf, shadeOf } from "./grid.js";
 import { drawOutline } from "./lasso.js";
@@ -11,7 +12,10 @@ const AMONG_OTHERS = { topic: 0, node: 0, selected: 0.75, matches: 0.75 };
 
 /** Remembers what is dear to compute until it changes. */
 export class Overlays {
-  /** @param {ReturnType<typeof import("./layers.js").createLayers>} layers @param {import("../data/explorer.js").Explorer} data */
+  /**
+   * @param {ReturnType<typeof import("./layers.js").createLayers>} layers
+   * @param {import("../data/explorer.js").Explorer} data
+   */
   constructor(layers, data) {
     this.layers = layers;
     this.data = data;
@@ -59,7 +63,7 @@ export class Overlays {
 
   /**
    * Chooses the names to write.
-   * @param {any} scene what is shown: {state, transition, coloring, by}
+   * @param {import("./view.js").View} view what is shown
    */
   setLabels({ state, transition, coloring, by }) {
     const { stage } = transition;
@@ -82,7 +86,7 @@ export class Overlays {
     this.labelled = key;
   }
 
-  /** The grid below the points. @param {any} scene {state, camera, theme} */
+  /** The grid below the points. @param {import("./view.js").View} view what is shown */
   drawUnder({ state, camera, theme }) {
     const { grid, magnification } = state.overlays;
     const lattice = grid || magnification ? this.lattice(state.map) : null;
@@ -103,29 +107,31 @@ export class Overlays {
 
   /**
    * Lines of density and what a hand draws, above the points.
-   * @param {any} scene {state, camera, theme, transition, counted, codes, mask, outline}
+   * @param {import("./view.js").View} view what is shown
    */
-  drawOver(scene) {
-    const { state, camera, theme, transition, outline } = scene;
+  drawOver(view) {
+    const { state, camera, theme, transition, outline } = view;
     const contours = state.overlays.contours && !camera.deep && !transition.moving;
     if (!contours && !outline) {
       hide(this.layers, "over");
       return;
     }
     const context = cleared(this.layers, "over");
-    if (contours) drawContours(context, this.contoursFor(scene), camera, theme);
+    if (contours) drawContours(context, this.contoursFor(view), camera, theme);
     if (outline) drawOutline(context, outline, theme);
   }
 
   /**
    * The names in the map; every call takes their fading on.
-   * @param {any} scene {state, camera, theme, background, transition, now, atOnce}
+   * @param {import("./view.js").View} view what is shown
+   * @param {number} now milliseconds
    * @returns {{writings: import("../gl/text.js").Writing[], fading: boolean}}
    */
-  write({ state, camera, transition, ...how }) {
+  write({ state, camera, transition, theme, background }, now) {
     if (!state.overlays.labels) return { writings: [], fading: false };
     this.labels.arrange(camera);
-    return this.labels.write({ ...how, clarity: transition.clarity });
+    const { clarity } = transition;
+    return this.labels.write({ now, atOnce: isStill(state), clarity, theme, background });
   }
 
   contoursFor({ state, transition, counted, codes, mask }) {

@@ -18,7 +18,11 @@ const NO_INSET = { left: 0, top: 0, right: 0, bottom: 0 };
 
 /** One map on the screen. `stale` names what has changed since the last frame. */
 export class View {
-  /** @param {HTMLElement} element @param {import("../data/explorer.js").Explorer} data @param {import("../state/store.js").Store} store */
+  /**
+   * @param {HTMLElement} element
+   * @param {import("../data/explorer.js").Explorer} data
+   * @param {import("../state/store.js").Store} store
+   */
   constructor(element, data, store) {
     this.element = element;
     this.data = data;
@@ -143,9 +147,7 @@ export class View {
   }
 
   show(now) {
-    const { state, camera, theme, background, transition } = this;
-    const how = { state, camera, theme, background, transition, now, atOnce: isStill(state) };
-    const { writings, fading } = this.overlays.write(how);
+    const { writings, fading } = this.overlays.write(this, now);
     this.fading = fading;
     this.painter.more();
     this.painter.show(writings);

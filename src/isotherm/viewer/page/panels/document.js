@@ -1,4 +1,4 @@
-// The document that is open: title, fields, topics, and its text colored by topics.
+/** The document that is open: title, fields, topics, and its text colored by topics. */
 
 import { h, put, count, percent, reason, iconButton, within } from "../ui/dom.js";
 import { barList } from "../ui/bars.js";

@@ -1,4 +1,4 @@
-// The legend that floats over the map: what a color means, and which of it is drawn.
+/** The legend that floats over the map: what a color means, and which of it is drawn. */
 
 import { h, put, count, plain, iconButton, within } from "../ui/dom.js";
 import { createList } from "../ui/list.js";

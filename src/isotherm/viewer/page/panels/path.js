@@ -1,4 +1,4 @@
-// The annealing path: how the model came about from hot to cold, and a slider that goes there.
+/** The annealing path: how the model came about from hot to cold, and a slider that goes there. */
 
 import { h, put, short, count, iconButton, icon } from "../ui/dom.js";
 import { chart, along, placeOf } from "../ui/charts.js";

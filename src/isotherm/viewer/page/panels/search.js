@@ -1,4 +1,4 @@
-// Search: words or a whole text; what was found, why, and which topics the question is about.
+/** Search: words or a whole text; what was found, why, and which topics the question is about. */
 
 import { h, put, count, percent, later, reason } from "../ui/dom.js";
 import { createDocumentList } from "../ui/doclist.js";

@@ -1,5 +1,7 @@
-// What is highlighted, in words above every panel, with what one can do with it; and what it is made
-// of.
+/**
+ * What is highlighted, in words above every panel, with what one can do with it; and what it is
+ * made of.
+ */
 
 import { h, put, count, percent, download, iconButton } from "../ui/dom.js";
 import { highlightedBy, highlightMask, highlightedList } from "../state/highlight.js";

@@ -1,4 +1,4 @@
-// One topic: its words by probability and lift, its kin, its labels, its documents.
+/** One topic: its words by probability and lift, its kin, its labels, its documents. */
 
 import { h, put, percent, short, count } from "../ui/dom.js";
 import { byRelevance, wordsOf } from "../data/relevance.js";

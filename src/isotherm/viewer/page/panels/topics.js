@@ -1,4 +1,6 @@
-// The topics of the stage shown, as a list that can be sorted and searched; one of them in detail.
+/**
+ * The topics of the stage shown, as a list that can be sorted and searched; one of them in detail.
+ */
 
 import { h, put, percent, short, count } from "../ui/dom.js";
 import { createList } from "../ui/list.js";

@@ -1,5 +1,7 @@
-// The tree of topics (of splits, of a hierarchy): similarities, words, sizes; a word's spread over the
-// nodes. An ARIA tree with one stop of the tab key: arrows walk it.
+/**
+ * The tree of topics (of splits, of a hierarchy): similarities, words, sizes; a word's spread over
+ * the nodes. An ARIA tree with one stop of the tab key: arrows walk it.
+ */
 
 import { h, put, percent, short, count } from "../ui/dom.js";
 import { topicColor } from "../ui/swatches.js";

@@ -1,4 +1,4 @@
-// Which nodes of a tree are seen.
+/** Which nodes of a tree are seen. */
 
 const OPEN_AT_FIRST = 60; // nodes that may stand there unfolded from the start
 

@@ -1,4 +1,4 @@
-// A word that was chosen: how often it occurs and how it spreads over the topics.
+/** A word that was chosen: how often it occurs and how it spreads over the topics. */
 
 import { h, put, count, percent, iconButton } from "../ui/dom.js";
 import { barList } from "../ui/bars.js";

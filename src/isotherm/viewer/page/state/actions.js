@@ -1,5 +1,7 @@
-// What a reader can do, as patches of the state: one place decides what goes out when something
-// new is highlighted, so that a click means the same in every view.
+/**
+ * What a reader can do, as patches of the state: one place decides what goes out when something new
+ * is highlighted, so that a click means the same in every view.
+ */
 
 const NO_HIGHLIGHT = { matches: null, query: "", selected: null, node: -1, topic: -1 };
 

@@ -1,4 +1,4 @@
-// The address of the page tells what is looked at, so that it can be kept, sent and reloaded.
+/** The address of the page tells what is looked at, so that it can be kept, sent and reloaded. */
 
 const NUMBERS = ["document", "topic", "node", "stage", "map"];
 const WORDS = ["tab", "color", "size", "theme"];
@@ -10,7 +10,7 @@ const nameOf = (key) => WRITTEN[key] ?? key;
  * @param {string} hash as "#topic=3&map=1"
  * @param {import("../data/explorer.js").Explorer} data
  * @param {string[]} tabs
- * @returns {object} a patch of the state
+ * @returns {Partial<import("./store.js").State>}
  */
 export function fromAddress(hash, data, tabs) {
   const given = new URLSearchParams(hash.slice(1));
@@ -20,6 +20,7 @@ export function fromAddress(hash, data, tabs) {
     stage: Math.max(1, data.stages.length),
     map: data.meta.maps.length,
   };
+  /** @type {Partial<import("./store.js").State>} */
   const patch = {};
   const number = (key, limit) => {
     const value = given.get(key);

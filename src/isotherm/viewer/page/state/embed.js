@@ -1,8 +1,10 @@
-// The page inside a widget of a notebook: what is selected goes out, what Python selects comes in.
-//
-// The frame is sandboxed and has no origin of its own, so a message is known by the window that it
-// comes from: only the one that holds the frame is heard, and only it is spoken to. Nothing is sent
-// but row numbers, which is what whoever holds the frame put into it.
+/**
+ * The page inside a widget of a notebook: what is selected goes out, what Python selects comes in.
+ *
+ * The frame is sandboxed and has no origin of its own, so a message is known by the window that it
+ * comes from: only the one that holds the frame is heard, and only it is spoken to. Nothing is sent
+ * but row numbers, which is what whoever holds the frame put into it.
+ */
 
 const KIND = "isotherm explorer";
 

@@ -1,4 +1,4 @@
-// Which documents are highlighted. Every view asks here, so they never disagree.
+/** Which documents are highlighted. Every view asks here, so they never disagree. */
 
 let last = { key: [], data: null, answer: null };
 

@@ -1,5 +1,7 @@
-// The state that every view shares. Views never speak to one another: they set keys here and
-// listen to keys here, which is what links them.
+/**
+ * The state that every view shares. Views never speak to one another: they set keys here and listen
+ * to keys here, which is what links them.
+ */
 
 /**
  * @typedef {object} State
@@ -17,7 +19,8 @@
  * @property {string} size "none" or "column:c"
  * @property {Set<number>} hidden codes of the present coloring that are not drawn
  * @property {string} tab "topics", "tree", "search" or "document"
- * @property {{labels: boolean, contours: boolean, grid: boolean, magnification: boolean, rotate: boolean}} overlays
+ * @property {{labels: boolean, contours: boolean, grid: boolean, magnification: boolean,
+ *   rotate: boolean}} overlays
  * @property {string} mode what dragging does: "move", "box" or "lasso"
  * @property {string} theme "auto", "light" or "dark"
  * @property {boolean} dark the theme that "auto" came to
@@ -36,7 +39,8 @@
  */
 
 /**
- * Whether two values of the state say the same: sets, lists of documents and plain records by value.
+ * Whether two values of the state say the same: sets, lists of documents and plain records by
+ * value.
  * @param {*} a
  * @param {*} b
  * @returns {boolean}

@@ -1,4 +1,4 @@
-// Rows of name, bar and figure: words of a topic, topics of a document, shares of labels.
+/** Rows of name, bar and figure: words of a topic, topics of a document, shares of labels. */
 
 import { h } from "./dom.js";
 

@@ -1,4 +1,4 @@
-// Curves against temperature: hot at the left, cold at the right, on a logarithmic axis.
+/** Curves against temperature: hot at the left, cold at the right, on a logarithmic axis. */
 
 import { s, short, tiny } from "./dom.js";
 

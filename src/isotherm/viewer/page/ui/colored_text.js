@@ -1,4 +1,4 @@
-// A text whose words are colored by the topic that they belong to in it.
+/** A text whose words are colored by the topic that they belong to in it. */
 
 import { h } from "./dom.js";
 
@@ -54,7 +54,8 @@ export function pieces(text, wordId, topicsIn) {
 /**
  * The text as elements.
  * @param {ReturnType<typeof pieces>} parts
- * @param {{color: (k: number) => string, name: (k: number) => string, chosen: number, asked: Set<number>}} look
+ * @param {{color: (k: number) => string, name: (k: number) => string, chosen: number,
+ *   asked: Set<number>}} look
  * @returns {HTMLElement}
  */
 export function passage(parts, look) {

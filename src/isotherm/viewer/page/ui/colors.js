@@ -11,7 +11,7 @@ import { between, fromLab, polar, toLab } from "./oklab.js";
  * @property {Rgb[]} colors by code; of a number, 256 from its lowest to its highest value
  * @property {string[]} names of the codes; [] for a number
  * @property {Rgb} missing
- * @property {any} column the entry of meta.columns, null for topics
+ * @property {import("../data/format.js").Column|null} column null for topics
  */
 
 /** Okabe and Ito's colors: told apart with every kind of color vision. In the order of hues. */
@@ -220,7 +220,7 @@ export function coloring(data, state, theme) {
  * The entry of meta.columns that "column:3" means.
  * @param {import("../data/explorer.js").Explorer} data
  * @param {string} choice
- * @returns {any} null for "topic" and "none"
+ * @returns {import("../data/format.js").Column|null} null for "topic" and "none"
  */
 export function columnOf(data, choice) {
   const match = /^column:(\d+)$/.exec(choice ?? "");

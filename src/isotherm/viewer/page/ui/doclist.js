@@ -1,5 +1,7 @@
-// A list of documents by title, as long as one likes: pointing at a row points at its place in the
-// map, choosing it opens the document.
+/**
+ * A list of documents by title, as long as one likes: pointing at a row points at its place in the
+ * map, choosing it opens the document.
+ */
 
 import { h, percent } from "./dom.js";
 import { createList } from "./list.js";
@@ -13,7 +15,8 @@ import { openDocument } from "../state/actions.js";
  * @param {string} label
  * @param {{height?: number, more?: (at: number) => HTMLElement[]}} [options] `more` gives what
  *   stands under a title in place of the topics
- * @returns {{element: HTMLElement, show: (documents: ArrayLike<number>) => void, refresh: () => void}}
+ * @returns {{element: HTMLElement, show: (documents: ArrayLike<number>) => void,
+ *   refresh: () => void}}
  */
 export function createDocumentList(data, store, label, options = {}) {
   /** @type {ArrayLike<number>} */

@@ -1,4 +1,4 @@
-// Elements made by script. Every text goes through textContent: data can never become markup.
+/** Elements made by script. Every text goes through textContent: data can never become markup. */
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -21,8 +21,9 @@ function fill(element, props, children) {
 
 /**
  * @template {string} T
- * @typedef {T extends `${infer Name}.${string}` ? Tagged<Name> : T extends keyof HTMLElementTagNameMap
- *   ? HTMLElementTagNameMap[T] : HTMLElement} Tagged the element that a tag of h() makes
+ * @typedef {T extends `${infer Name}.${string}` ? Tagged<Name> :
+ *   T extends keyof HTMLElementTagNameMap ? HTMLElementTagNameMap[T] :
+ *   HTMLElement} Tagged the element that a tag of h() makes
  */
 
 /**
@@ -175,8 +176,10 @@ export function icon(path) {
 
 /**
  * Calls fn once, `delay` ms after the last call.
- * @param {Function} fn
+ * @template {any[]} A
+ * @param {(...args: A) => void} fn
  * @param {number} delay
+ * @returns {(...args: A) => void}
  */
 export function later(fn, delay) {
   let timer = 0;

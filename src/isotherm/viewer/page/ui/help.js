@@ -1,4 +1,4 @@
-// The page about the page: what is shown, facts of the run, and keys.
+/** The page about the page: what is shown, facts of the run, and keys. */
 
 import { h, put } from "./dom.js";
 

@@ -1,4 +1,4 @@
-// Keys that work anywhere on the page; help.js tells them to the reader.
+/** Keys that work anywhere on the page; help.js tells them to the reader. */
 
 import { dismiss, showStage, walk } from "../state/actions.js";
 import { highlightedBy, highlightedList } from "../state/highlight.js";

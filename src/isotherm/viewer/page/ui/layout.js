@@ -1,4 +1,4 @@
-// The frame of the page: tabs, the places of the panels, what folds away on small screens.
+/** The frame of the page: tabs, the places of the panels, what folds away on small screens. */
 
 import { h, put, iconButton } from "./dom.js";
 

@@ -1,5 +1,7 @@
-// A long list of which only the rows in sight exist. Rows have one height; the keyboard walks it as
-// a list box whose focus stays on the list itself, so rows may come and go under it.
+/**
+ * A long list of which only the rows in sight exist. Rows have one height; the keyboard walks it as
+ * a list box whose focus stays on the list itself, so rows may come and go under it.
+ */
 
 import { h, put } from "./dom.js";
 

@@ -1,4 +1,4 @@
-// Colors as the panels need them: CSS, remembered until theme or stage change.
+/** Colors as the panels need them: CSS, remembered until theme or stage change. */
 
 import { coloring, css, stageColors, topicColors } from "./colors.js";
 import { h } from "./dom.js";

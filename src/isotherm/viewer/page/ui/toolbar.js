@@ -1,4 +1,4 @@
-// The bar at the top: what the page shows, and how the map shows it.
+/** The bar at the top: what the page shows, and how the map shows it. */
 
 import { h, put, iconButton, icon, download, count } from "./dom.js";
 import { openHelp } from "./help.js";

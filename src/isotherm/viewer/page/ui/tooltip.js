@@ -1,4 +1,4 @@
-// What is under the pointer: title, topics, the first words.
+/** What is under the pointer: title, topics, the first words. */
 
 import { h, put, later } from "./dom.js";
 import { topicsLine } from "./doclist.js";
