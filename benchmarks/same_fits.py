@@ -76,6 +76,18 @@ def vectors(n_rows: int = 240) -> Any:
     return X
 
 
+def engine(**settings: Any) -> dict[str, Any]:
+    """Settings of the engine, as parameters of the version at hand."""
+    kind = getattr(isotherm, "Engine", None)
+    return settings if kind is None else {"engine": kind(**settings)}
+
+
+def folds(number: int) -> dict[str, Any]:
+    """Cross-validation, as parameters of the version at hand."""
+    kind = getattr(isotherm, "Folds", None)
+    return {"cv": number} if kind is None else engine(holdout=kind(number))
+
+
 def fits() -> dict[str, Callable[[Path], tuple[Any, Any]]]:
     """For each name a function from a scratch folder to a fitted estimator and its data."""
     X, label = topics()
@@ -96,20 +108,22 @@ def fits() -> dict[str, Callable[[Path], tuple[Any, Any]]]:
     batches = Stepwise(batch=100)
     return {
         "aspect": plain(AspectModel(6, **seed)),
-        "aspect single": plain(AspectModel(6, precision="float32", **seed)),
+        "aspect single": plain(AspectModel(6, **engine(precision="float32"), **seed)),
         "aspect auto": plain(AspectModel("auto", max_components=16, **seed)),
         "aspect weighted": plain(AspectModel(5, **seed), sample_weight=weight),
         "aspect plain": plain(
             AspectModel(5, schedule=Fixed(1.0), validation_fraction=0, start=Noisy(), **seed)
         ),
         "aspect tempered": plain(AspectModel(8, schedule=Tempered(), **seed)),
-        "aspect batches": plain(AspectModel(5, batches=batches, **seed)),
+        "aspect batches": plain(AspectModel(5, **engine(batches=batches), **seed)),
         "aspect auto batches": plain(
-            AspectModel("auto", max_components=8, batches=batches, **seed)
+            AspectModel("auto", max_components=8, **engine(batches=batches), **seed)
         ),
         "aspect left out": plain(AspectModel(5, leave_one_out=True, **seed)),
         "aspect unrelaxed": plain(
-            AspectModel(5, over_relax=False, record_critical=True, temper_prior=False, **seed)
+            AspectModel(
+                5, temper_prior=False, **engine(over_relax=False, record_critical=True), **seed
+            )
         ),
         "aspect stored": stored(AspectModel(6, **seed)),
         "aspect auto stored": stored(AspectModel("auto", max_components=8, **seed)),
@@ -120,13 +134,17 @@ def fits() -> dict[str, Callable[[Path], tuple[Any, Any]]]:
         "clusters equal rows": plain(OneSidedClustering(5, equal_rows=True, **seed)),
         "clusters hard": plain(
             OneSidedClustering(
-                5, schedule=Exponential(end=0.0), validation_fraction=0, batches=batches, **seed
+                5,
+                schedule=Exponential(end=0.0),
+                validation_fraction=0,
+                **engine(batches=batches),
+                **seed,
             )
         ),
         "clusters stored": stored(OneSidedClustering(5, **seed)),
         "documents": plain(DocumentMixture(6, **seed)),
         "documents auto": plain(DocumentMixture("auto", max_components=12, **seed)),
-        "documents folds": plain(DocumentMixture(5, cv=3, **seed)),
+        "documents folds": plain(DocumentMixture(5, **folds(3), **seed)),
         "documents shared": plain(DocumentMixture(5, weights="shared", **seed)),
         "documents adaptive": plain(DocumentMixture(5, schedule=Adaptive(), stepwise=True, **seed)),
         "documents stored": stored(DocumentMixture(5, **seed)),
@@ -151,7 +169,9 @@ def fits() -> dict[str, Callable[[Path], tuple[Any, Any]]]:
         "map": plain(GTM(**seed), V),
         "map plain": plain(GTM(1, schedule=Fixed(1.0), start="pca", **seed), V),
         "map weighted": plain(
-            GTM(3, n_init=1, record_critical=True, **seed), V, sample_weight=weight[: len(V)]
+            GTM(3, n_init=1, **engine(record_critical=True), **seed),
+            V,
+            sample_weight=weight[: len(V)],
         ),
     }
 

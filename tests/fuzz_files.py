@@ -33,7 +33,16 @@ from typing import Any
 import numpy as np
 
 import isotherm
-from isotherm import CorpusMap, Counts, IsothermError, SearchIndex, Stages, StoredCounts, TimeLimit
+from isotherm import (
+    CorpusMap,
+    Counts,
+    Engine,
+    IsothermError,
+    SearchIndex,
+    Stages,
+    StoredCounts,
+    TimeLimit,
+)
 from isotherm.data import _stored_check
 from isotherm.format import archive
 from isotherm.io import checkpoint
@@ -87,10 +96,12 @@ def whole_files(folder: Path, names: Any = tuple(ESTIMATORS)) -> dict[str, Path]
             .save(folder / "new")
         )
         stages = Stages()
-        aspect = isotherm.AspectModel(3, random_state=0, max_iter=8, n_jobs=1, callbacks=[stages])
+        aspect = isotherm.AspectModel(
+            3, random_state=0, max_iter=8, n_jobs=1, engine=Engine(callbacks=[stages])
+        )
         aspect.fit(counts)
         found["stages"] = isotherm.save(stages, folder / "stages")
-        found["index"] = SearchIndex.of(aspect.set_params(callbacks=()), counts).save(
+        found["index"] = SearchIndex.of(aspect.set_params(engine__callbacks=()), counts).save(
             folder / "idx"
         )
         gtm = isotherm.GTM(n_nodes=5, n_basis=3, n_init=1, random_state=0, max_iter=8)
@@ -102,7 +113,7 @@ def whole_files(folder: Path, names: Any = tuple(ESTIMATORS)) -> dict[str, Path]
                 path = folder / f"run-{len(found)}.ckpt"
                 try:
                     with isotherm.checkpointing(path, every=0.0):
-                        resumed(name).set_params(callbacks=[Stopping(6)]).fit(
+                        resumed(name).set_params(engine__callbacks=[Stopping(6)]).fit(
                             data_of(resumed(name))
                         )
                 except Stop:
@@ -113,7 +124,7 @@ def whole_files(folder: Path, names: Any = tuple(ESTIMATORS)) -> dict[str, Path]
 
 
 def resumed(name: str) -> Any:
-    return estimator_of(name).set_params(callbacks=())
+    return estimator_of(name).set_params(engine__callbacks=())
 
 
 # Alterations -------------------------------------------------------------------------------------
@@ -387,7 +398,7 @@ def estimator_attempts(model: Any, vectors: Any) -> Iterator[Callable[[], Any]]:
     data = vectors if type(model).__name__ == "GTM" else X
     if not any(name.endswith("_") for name in vars(model)):
         try:
-            model.set_params(callbacks=[TimeLimit(1.0)])
+            model.set_params(engine__callbacks=[TimeLimit(1.0)])
         except IsothermError:
             return
         n = model.n_components
@@ -415,7 +426,7 @@ def estimator_attempts(model: Any, vectors: Any) -> Iterator[Callable[[], Any]]:
 
 def resume(name: str, path: Path) -> None:
     with isotherm.checkpointing(path, every=1e9):
-        resumed(name).set_params(callbacks=[TimeLimit(2.0)]).fit(data_of(resumed(name)))
+        resumed(name).set_params(engine__callbacks=[TimeLimit(2.0)]).fit(data_of(resumed(name)))
 
 
 def peak(reset: bool = False) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from isotherm import GTM, AspectModel, Counts, Exponential, Fixed, IsothermError, plots
+from isotherm import GTM, AspectModel, Counts, Engine, Exponential, Fixed, IsothermError, plots
 from isotherm.anneal.trace import Fit, Record, State
 from isotherm.maps.corpus import Cooling
 from isotherm.plots import annealing
@@ -23,7 +23,7 @@ def counts() -> Counts:
 @pytest.fixture(scope="module")
 def model() -> AspectModel:
     slow = Exponential(rate=0.9, margin=1.05)
-    return AspectModel(4, schedule=slow, patience=5, random_state=0).fit(counts())
+    return AspectModel(4, schedule=slow, engine=Engine(patience=5), random_state=0).fit(counts())
 
 
 def record(
@@ -104,9 +104,14 @@ def test_fit_and_its_trace_give_the_same_lines() -> None:
 
 def test_path_of_a_map() -> None:
     X = np.random.default_rng(0).normal(size=(60, 3)) * [3, 2, 0.2]
-    settings = {"n_nodes": 4, "n_basis": 3, "random_state": 0, "record_critical": True}
+    settings = {"n_nodes": 4, "n_basis": 3, "random_state": 0}
     settings |= {"start": "sheet", "n_init": 1, "basis_width": 2.0}
-    gtm = GTM(2, **settings, schedule=Exponential(rate=0.8, margin=1.05)).fit(X)
+    gtm = GTM(
+        2,
+        **settings,
+        schedule=Exponential(rate=0.8, margin=1.05),
+        engine=Engine(record_critical=True),
+    ).fit(X)
     sizes, critical, likelihood = plots.annealing_path(gtm).axes
     temperature = np.array([r.temperature for r in gtm.trace_])
     assert sizes.get_title(loc="left") == "nodes told apart"
@@ -148,7 +153,7 @@ def test_predicted_transitions_are_where_critical_and_own_temperature_meet() -> 
 
 
 def test_critical_temperatures_of_topics_are_drawn_too() -> None:
-    model = AspectModel(3, record_critical=True, random_state=0).fit(counts())
+    model = AspectModel(3, engine=Engine(record_critical=True), random_state=0).fit(counts())
     titles = [ax.get_title(loc="left") for ax in plots.annealing_path(model).axes]
     assert titles == [
         "held-out perplexity",

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from benchmarks.harness import common
-from isotherm import GTM
+from isotherm import GTM, Engine
 from isotherm.anneal.start import state_of
 from isotherm.data.vectors import vector_blocks
 from isotherm.estimators.gtm import ALPHA, HELD
@@ -99,7 +99,7 @@ def warmed() -> None:
     """Compiles, once to a process, so that no clock runs meanwhile."""
     X = np.random.default_rng(0).normal(size=(50, 3)) * (3.0, 1.0, 0.5)
     for precision in ("float32", "float64"):
-        GTM(n_nodes=3, n_basis=2, max_iter=2, n_jobs=1, precision=precision).fit(X)
+        GTM(n_nodes=3, n_basis=2, max_iter=2, n_jobs=1, engine=Engine(precision=precision)).fit(X)
 
 
 def rival_map(

@@ -18,7 +18,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from benchmarks.harness import common, maps
-from isotherm import GTM, Adaptive, Callback, Exponential, Fixed, Linear
+from isotherm import GTM, Adaptive, Callback, Engine, Exponential, Fixed, Linear
 
 DATA = {"oil": (maps.oil_flow, 100), "maccs": (maps.maccs, 20)}
 MAP = {"n_nodes": 10, "n_basis": 4, "basis_width": 2.0, "alpha": 0.01, "n_jobs": 1}
@@ -27,7 +27,7 @@ WHITE, SHEET, PCA = "EM, white start", "EM, sheet start", "EM from PCA"
 PLAIN, RELAXED = "DA 0.95 plain", "DA 0.95"
 ADAPTIVE_PLAIN, ADAPTIVE = "DA adaptive plain", "DA adaptive"
 BOTH = "default: two starts, 0.9"
-EM_STEPS = {"over_relax": False}
+EM_STEPS = {"engine": Engine(over_relax=False)}
 STEADY = Exponential(rate=0.95, margin=0.98)
 JUMPS = Adaptive(smallest=0.85, largest=0.93, skip_near=True)
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -73,7 +73,7 @@ def one(data: maps.Vectors, key: str, label: str, seed: int) -> dict[str, Any]:
     """Row of the results: one fit."""
     maps.warmed()
     sweeps = Sweeps()
-    model = GTM(**MAP, **VARIANTS[label], random_state=seed, callbacks=[sweeps])
+    model = GTM(**MAP, **VARIANTS[label], random_state=seed, engine=Engine(callbacks=[sweeps]))
     begin = time.perf_counter()
     model.fit(data.train)
     seconds = time.perf_counter() - begin

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.decomposition import LatentDirichletAllocation
 
 from benchmarks.harness import common, table2
-from isotherm import Counts, DocumentMixture, Fixed
+from isotherm import Counts, DocumentMixture, Engine, Fixed, Rows
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.start import Noisy
 from isotherm.evaluate import lda_document_bounds, row_perplexity
@@ -64,8 +64,9 @@ def stopping(train: Counts, test: Counts, K: int) -> list[dict[str, Any]]:
     """Where each rule stops, and how probable documents that were fitted and others are then."""
     rows = []
     for letter, (a, b) in RULES.items():
-        weights = {"train_weight": a, "test_weight": b, "per_token": False}
-        model = DocumentMixture(K, random_state=common.SEED, **weights).fit(train)
+        rule = Rows(train_weight=a, test_weight=b, per_token=False)
+        engine = Engine(holdout=rule)
+        model = DocumentMixture(K, random_state=common.SEED, engine=engine).fit(train)
         rows.append(
             {"K": K, "rule": letter, "a": a, "b": b, "T": model.temperature_}
             | {"first critical": model.first_critical_}

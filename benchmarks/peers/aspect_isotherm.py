@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from _adapter import Job, job
 
-from isotherm import AspectModel, Counts, Exponential, Spectral
+from isotherm import AspectModel, Counts, Engine, Exponential, Spectral
 from isotherm.anneal.start import state_of
-from isotherm.estimators import base
+from isotherm.estimators import plan as plans
 from isotherm.models.aspect import Aspect
 
 # A fit has some eighty sweeps.
@@ -44,7 +44,7 @@ def fitted(given: Job, counts: Counts) -> AspectModel:
     settings: dict[str, Any] = {"n_jobs": given.threads, "verbose": False, **given.settings}
     way = settings.pop("way", "")
     if way:
-        base.SPLIT_SEED = given.seed  # every seed holds out other tokens
+        plans.SPLIT_SEED = given.seed  # every seed holds out other tokens
     kind = FromAll if way == "start from all" else AspectModel
     model = kind(given.k, random_state=given.seed, **settings).fit(counts)
     if way == "cool again":
@@ -59,7 +59,9 @@ def main(given: Job) -> None:
     # Compiled before the clock starts, for either precision that the size may choose.
     few = counts.take_rows(np.arange(min(200, counts.n_rows)))
     for precision in ("float32", "float64"):
-        AspectModel(8, precision=precision, random_state=0, n_jobs=given.threads).fit(few)
+        AspectModel(
+            8, engine=Engine(precision=precision), random_state=0, n_jobs=given.threads
+        ).fit(few)
     if given.snapshots:
         watch(given)
     with given.timed():

@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.sparse.linalg import svds
 
 from benchmarks.harness import common
-from isotherm import AspectModel, Counts, Fixed, SearchIndex
+from isotherm import AspectModel, Counts, Engine, Fixed, SearchIndex
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import State
 from isotherm.retrieval import formulas
@@ -98,7 +98,7 @@ def fitted(documents: Counts, size: int, cold: float, seed: int) -> AspectModel:
         temper_prior=False,
         tol=0.0,
         max_iter=100,
-        over_relax=False,
+        engine=Engine(over_relax=False),
         random_state=seed,
     ).fit(documents)
 

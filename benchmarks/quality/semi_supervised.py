@@ -33,7 +33,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 
 from benchmarks.harness import common
-from isotherm import DTM, LTM, AspectModel, Counts, LapPLSI
+from isotherm import DTM, LTM, AspectModel, Counts, Engine, LapPLSI
 from isotherm.anneal.schedule import Fixed
 from isotherm.anneal.start import Noisy
 from isotherm.estimators.starts.linked import NearTopics, RandomRows
@@ -84,7 +84,7 @@ class Score(NamedTuple):
 def plain(K: int, counts: Counts, seed: int) -> np.ndarray:
     """The aspect model by EM from a random start, as in the paper."""
     settings = {"schedule": Fixed(1.0), "start": Noisy(1.0), "validation_fraction": 0.0}
-    model = AspectModel(K, over_relax=False, random_state=seed, n_jobs=1, **settings)
+    model = AspectModel(K, engine=Engine(over_relax=False), random_state=seed, n_jobs=1, **settings)
     return model.fit(counts).row_weights_
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import common
-from isotherm import AspectModel, Fixed, Noisy, split_tokens
+from isotherm import AspectModel, Engine, Fixed, Noisy, split_tokens
 from isotherm.evaluate import stability
 
 CORPORA = {"cranfield": 32, "ap": 50, "20news": 50}
@@ -27,7 +27,11 @@ def variants(k: int, seed: int) -> dict[str, AspectModel]:
     cold = {"validation_fraction": 0.0, "random_state": seed, "n_components": k, "tol": 1e-5}
     return {
         "plain EM, random start": AspectModel(
-            schedule=Fixed(1.0), start=Noisy(1.0), over_relax=False, max_iter=300, **cold
+            schedule=Fixed(1.0),
+            start=Noisy(1.0),
+            engine=Engine(over_relax=False),
+            max_iter=300,
+            **cold,
         ),
         "annealed to T = 1": AspectModel(**cold),
         "annealed, default": AspectModel(k, random_state=seed),

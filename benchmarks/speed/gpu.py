@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import common
-from isotherm import AspectModel
+from isotherm import AspectModel, Engine
 from isotherm.anneal.callbacks import Callback, HeldoutRule
 from isotherm.anneal.engine import Annealer, Relaxation
 from isotherm.anneal.heldout import HeldoutTokens
@@ -132,7 +132,9 @@ class Clock(Callback):
 def fit_row(counts: Counts, start: Any, profile: bool) -> dict[str, Any]:
     """Seconds of a whole fit of the estimator, and what came out."""
     clock, profiler = Clock(), cProfile.Profile()
-    model = AspectModel(FIT_K, device=DEVICE, start=start, random_state=0, callbacks=[clock])
+    model = AspectModel(
+        FIT_K, device=DEVICE, start=start, random_state=0, engine=Engine(callbacks=[clock])
+    )
     if profile:
         profiler.enable()
     begin = time.perf_counter()

@@ -21,7 +21,7 @@ from scipy.optimize import nnls
 from threadpoolctl import threadpool_limits
 
 from benchmarks.harness import common, maps
-from isotherm import GTM, Fixed
+from isotherm import GTM, Engine, Fixed
 from isotherm.kernels.cpu.backend import Cpu, available_threads
 from isotherm.kernels.cpu.dense import one_blas_thread
 
@@ -59,7 +59,8 @@ def bases(X: np.ndarray) -> list[Basis]:
 def our_em(X: np.ndarray, basis: Basis, iterations: int, threads: int | None = None) -> GTM:
     """Plain EM from the principal components, so many sweeps (a multiple of 11)."""
     model = GTM(
-        **basis.ours, schedule=Fixed(1.0), over_relax=False, tol=NEVER, n_jobs=threads,
+        **basis.ours, schedule=Fixed(1.0), engine=Engine(over_relax=False), tol=NEVER,
+        n_jobs=threads,
         max_iter=iterations // SWEEPS_PER_ITER,
     )  # fmt: skip
     return model.fit(X)

@@ -15,7 +15,7 @@ What happens between hot and cold: components come apart, and held-out words say
 
 import numpy as np
 
-from isotherm import Exponential, OneSidedClustering, plots
+from isotherm import Engine, Exponential, OneSidedClustering, plots
 
 rng = np.random.default_rng(0)
 subjects = np.full((4, 60), 0.2)
@@ -38,10 +38,9 @@ model = OneSidedClustering(
     schedule=Exponential(rate=0.95, margin=1.1, end=1.0),
     temper_prior=False,
     pseudo_count=0,
-    patience=50,
+    engine=Engine(patience=50, record_critical=True),
     tol=1e-9,
     max_iter=1000,
-    record_critical=True,
     random_state=0,
 ).fit(counts)
 plots.annealing_path(model)
@@ -60,7 +59,7 @@ topics = AspectModel(
     12,
     schedule=Exponential(rate=0.97, margin=1.02),
     tol=1e-6,
-    record_critical=True,
+    engine=Engine(record_critical=True),
     random_state=0,
 ).fit(corpus.counts)
 plots.annealing_path(topics)

@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from isotherm.estimators.aspect import AspectModel
     from isotherm.estimators.cluster import OneSidedClustering
     from isotherm.estimators.document import DocumentMixture
+    from isotherm.estimators.engine import Engine
     from isotherm.estimators.gtm import GTM
     from isotherm.estimators.hierarchy import HierarchicalClustering
+    from isotherm.estimators.holdout import Folds, Rows, Tokens
     from isotherm.estimators.manifold import DTM, LTM, LapPLSI
     from isotherm.estimators.pairs import PairClusters, cluster_pairs
     from isotherm.estimators.pcp import PCP
@@ -59,9 +61,11 @@ _HOME = {
     "Counts": "isotherm.data.counts",
     "DTM": "isotherm.estimators.manifold",
     "DocumentMixture": "isotherm.estimators.document",
+    "Engine": "isotherm.estimators.engine",
     "Explorer": "isotherm.viewer.explorer",
     "Exponential": "isotherm.anneal.schedule",
     "Fixed": "isotherm.anneal.schedule",
+    "Folds": "isotherm.estimators.holdout",
     "GTM": "isotherm.estimators.gtm",
     "Grid": "isotherm.anneal.schedule",
     "HeldoutRule": "isotherm.anneal.callbacks",
@@ -80,6 +84,7 @@ _HOME = {
     "PairClusters": "isotherm.estimators.pairs",
     "Progress": "isotherm.anneal.callbacks",
     "Recorder": "isotherm.anneal.callbacks",
+    "Rows": "isotherm.estimators.holdout",
     "SearchIndex": "isotherm.retrieval.index",
     "Segmentation": "isotherm.images.segmentation",
     "Spectral": "isotherm.anneal.start",
@@ -90,6 +95,7 @@ _HOME = {
     "TTMM": "isotherm.estimators.ttmm",
     "Tempered": "isotherm.anneal.schedule",
     "TimeLimit": "isotherm.anneal.callbacks",
+    "Tokens": "isotherm.estimators.holdout",
     "Tree": "isotherm.tree",
     "TwoSidedClustering": "isotherm.estimators.two_sided",
     "WordCounts": "isotherm.text.word_counts",
@@ -120,9 +126,11 @@ __all__ = [
     "CorpusMap",
     "Counts",
     "DocumentMixture",
+    "Engine",
     "Explorer",
     "Exponential",
     "Fixed",
+    "Folds",
     "Grid",
     "HeldoutRule",
     "HierarchicalClustering",
@@ -138,6 +146,7 @@ __all__ = [
     "PairClusters",
     "Progress",
     "Recorder",
+    "Rows",
     "SearchIndex",
     "Segmentation",
     "Spectral",
@@ -147,6 +156,7 @@ __all__ = [
     "StoredCounts",
     "Tempered",
     "TimeLimit",
+    "Tokens",
     "Tree",
     "TwoSidedClustering",
     "WordCounts",

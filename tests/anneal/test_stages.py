@@ -7,6 +7,7 @@ import pytest
 
 from isotherm import (
     AspectModel,
+    Engine,
     Exponential,
     IsothermError,
     Noisy,
@@ -32,8 +33,8 @@ def blocks(n: int = 4, tokens: float = 1.0) -> np.ndarray:
 def annealed(stages: Stages, precision: str = "auto", tokens: float = 1.0) -> OneSidedClustering:
     """Clusters cooled from above their first transition."""
     schedule = Exponential(0.9, margin=1.1)
-    settings = {"schedule": schedule, "precision": precision, "random_state": 1}
-    model = OneSidedClustering(4, callbacks=[stages], start=Noisy(), **settings)
+    engine = Engine(callbacks=[stages], precision=precision)
+    model = OneSidedClustering(4, schedule=schedule, start=Noisy(), engine=engine, random_state=1)
     return model.fit(blocks(tokens=tokens))
 
 
@@ -59,7 +60,7 @@ def test_solutions_up_to_the_one_that_was_chosen_are_kept(precision: str) -> Non
 def test_watching_changes_nothing() -> None:
     X = blocks()
     one = AspectModel(4, random_state=0).fit(X)
-    other = AspectModel(4, callbacks=[Stages()], random_state=0).fit(X)
+    other = AspectModel(4, engine=Engine(callbacks=[Stages()]), random_state=0).fit(X)
     np.testing.assert_array_equal(one.components_, other.components_)
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from isotherm import AspectModel, Counts, Fixed, IsothermError, Noisy
+from isotherm import AspectModel, Counts, Engine, Fixed, IsothermError, Noisy
 from isotherm.data.stored import StoredCounts
 from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.aspect import Aspect
@@ -22,7 +22,7 @@ from isotherm.placement.cluster.remote import Remote
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::RuntimeWarning")
 SETTINGS: dict[str, Any] = {
     "random_state": 0,
-    "precision": "float64",
+    "engine": Engine(precision="float64"),
     "max_iter": 3,
     "schedule": Fixed(1.0),
     "start": Noisy(),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isotherm import AspectModel, Counts, Exponential, IsothermError, Noisy, checkpointing
+from isotherm import AspectModel, Counts, Engine, Exponential, IsothermError, Noisy, checkpointing
 
 distributed = pytest.importorskip("distributed")
 from isotherm.placement.cluster import remote  # noqa: E402
@@ -44,9 +44,8 @@ def model(*callbacks: Any) -> AspectModel:
         schedule=Exponential(0.7, start=2.0, end=0.7),
         start=Noisy(),
         max_iter=4,
-        precision="float32",
+        engine=Engine(precision="float32", callbacks=callbacks),
         random_state=0,
-        callbacks=callbacks,
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from isotherm import AspectModel, Counts, IsothermError, OneSidedClustering
+from isotherm import AspectModel, Counts, Engine, IsothermError, OneSidedClustering
 from isotherm.data.stored import StoredCounts
 from isotherm.kernels.cpu.backend import Cpu
 from isotherm.placement.base import Expected
@@ -76,8 +76,8 @@ def test_sweeps_see_each_row_with_its_own_state(stored: StoredCounts, counts: Co
 def test_fit_is_that_of_memory(
     stored: StoredCounts, counts: Counts, kind: Any, precision: str
 ) -> None:
-    inside = kind(4, random_state=0, precision=precision).fit(counts)
-    outside = kind(4, random_state=0, precision=precision).fit(stored)
+    inside = kind(4, random_state=0, engine=Engine(precision=precision)).fit(counts)
+    outside = kind(4, random_state=0, engine=Engine(precision=precision)).fit(stored)
     close = SAME if precision == "float64" else 1e-6
     assert outside.free_energy_ == pytest.approx(inside.free_energy_, rel=close)
     assert outside.temperature_ == pytest.approx(inside.temperature_, rel=1e-6)
@@ -91,8 +91,8 @@ def test_fit_is_that_of_memory(
 def test_row_weights_and_equal_rows_and_growing(stored: StoredCounts, counts: Counts) -> None:
     weight = 1.0 + np.arange(counts.n_rows) % 3
     for kind in (
-        AspectModel("auto", random_state=0, max_components=3, precision="float64"),
-        OneSidedClustering(3, equal_rows=True, random_state=0, precision="float64"),
+        AspectModel("auto", random_state=0, max_components=3, engine=Engine(precision="float64")),
+        OneSidedClustering(3, equal_rows=True, random_state=0, engine=Engine(precision="float64")),
     ):
         inside = kind.fit(counts, sample_weight=weight)
         energy, n_components = inside.free_energy_, inside.n_components_
@@ -119,7 +119,7 @@ PEAK = """
 import json, sys
 from pathlib import Path
 import numpy as np
-from isotherm import AspectModel
+from isotherm import AspectModel, Engine
 from isotherm.data.stored import StoredCounts
 from isotherm.estimators.warming import loaded
 
@@ -127,7 +127,8 @@ def resident(what):
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(what)) / 1024
 
-model = AspectModel(8, random_state=0, precision="float32", verbose=False, max_iter=4)
+single = Engine(precision="float32")
+model = AspectModel(8, random_state=0, engine=single, verbose=False, max_iter=4)
 loaded(model, "float32")  # compiled before memory is counted
 before = resident("VmRSS")
 model.fit(StoredCounts(Path(sys.argv[1]), memory=float(sys.argv[2])))

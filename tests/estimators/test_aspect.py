@@ -8,6 +8,7 @@ import pytest
 from isotherm import (
     Adaptive,
     AspectModel,
+    Engine,
     Exponential,
     Fixed,
     Grid,
@@ -60,7 +61,9 @@ def test_row_marginal_knows_row_weights() -> None:
 )
 @pytest.mark.parametrize("over_relax", [False, True])
 def test_every_schedule_fits(schedule: Any, n_temperatures: Any, over_relax: bool) -> None:
-    model = AspectModel(4, schedule=schedule, over_relax=over_relax, random_state=0).fit(X)
+    model = AspectModel(
+        4, schedule=schedule, engine=Engine(over_relax=over_relax), random_state=0
+    ).fit(X)
     assert n_temperatures in (None, len(model.trace_))
     assert 1.0 <= model.temperature_ < 2.0
     assert model.components_.shape == (4, 60)
@@ -73,7 +76,12 @@ def test_every_schedule_fits(schedule: Any, n_temperatures: Any, over_relax: boo
 
 def test_plain_em_climbs_the_likelihood() -> None:
     model = AspectModel(
-        4, schedule=Fixed(1.0), validation_fraction=0, over_relax=False, tol=1e-7, random_state=0
+        4,
+        schedule=Fixed(1.0),
+        validation_fraction=0,
+        engine=Engine(over_relax=False),
+        tol=1e-7,
+        random_state=0,
     ).fit(X)
     p = model.row_marginal_[:, None] * (model.row_weights_ @ model.components_)
     log_likelihood = (X * np.log(np.where(X > 0, p, 1.0))).sum()

@@ -13,12 +13,15 @@ from isotherm import (
     AspectModel,
     Counts,
     DocumentMixture,
+    Engine,
     Exponential,
     Fixed,
+    Folds,
     Grid,
     IsothermError,
     Linear,
     OneSidedClustering,
+    Rows,
     Tempered,
     TimeLimit,
 )
@@ -73,9 +76,9 @@ BAD_SETTINGS: list[tuple[type[Any], dict[str, Any], str]] = [
         for value in (0.95, 1.0, np.inf)
     ],
     *[
-        (kind, {name: value}, f"{name}=.*integer of at least 1")
+        (kind, {name: value}, f"{name.removeprefix('engine__')}=.*integer of at least 1")
         for kind in ALL
-        for name in ("max_iter", "patience", "n_jobs")
+        for name in ("max_iter", "engine__patience", "n_jobs")
         for value in (0, -3, 2.5, "all")
     ],
     *[(kind, {"n_jobs": 10**9}, "n_jobs=.*at least 1 and at most 65536") for kind in ALL],
@@ -85,16 +88,20 @@ BAD_SETTINGS: list[tuple[type[Any], dict[str, Any], str]] = [
             (AspectModel, "temper_prior"),
             (OneSidedClustering, "equal_rows"),
             (DocumentMixture, "stepwise"),
-            *((kind, "over_relax") for kind in ALL),
         )
         for value in (1.8, "yes", None)
+    ],
+    *[
+        (kind, {"engine__over_relax": value}, "over_relax=.*True or False")
+        for kind in ALL
+        for value in (1.8, "yes")
     ],
     *[
         (OneSidedClustering, {"temper_prior": value}, "temper_prior=.*True, False, 'auto'")
         for value in (1.8, "yes", None)
     ],
     *[
-        (kind, {"precision": value}, "precision=.*'auto', 'float32', 'float64'")
+        (kind, {"engine__precision": value}, "precision=.*'auto', 'float32', 'float64'")
         for kind in ALL
         for value in ("double", None, np.float32)
     ],
@@ -109,7 +116,7 @@ BAD_SETTINGS: list[tuple[type[Any], dict[str, Any], str]] = [
         for value in ("random", 3)
     ],
     *[
-        (kind, {"callbacks": value}, r"callbacks=.*such as \[TimeLimit\(60\)\]")
+        (kind, {"engine__callbacks": value}, r"callbacks=.*such as \[TimeLimit\(60\)\]")
         for kind in ALL
         for value in (None, 5, [None], [TimeLimit], TimeLimit(3.0), [lambda fit: True])
     ],
@@ -153,14 +160,21 @@ BAD_SETTINGS: list[tuple[type[Any], dict[str, Any], str]] = [
     (DocumentMixture, {"weights": "mine"}, "weights=.*'document', 'shared', 'uniform'"),
     (DocumentMixture, {"weights": None}, "weights=None.*one of"),
     (DocumentMixture, {"stepwise": True, "weights": "shared"}, "stepwise updates are those of"),
-    (DocumentMixture, {"density": "flat"}, "density=.*'prior', 'fold-in', 'best'"),
-    (DocumentMixture, {"train_weight": -1.0}, "train_weight=.*at least 0"),
-    (DocumentMixture, {"test_weight": np.nan}, "test_weight=.*at least 0"),
-    (DocumentMixture, {"cv": 21}, "n_splits=21 greater than the number of samples"),
-    (DocumentMixture, {"cv": 1}, "n_splits=1"),
-    (DocumentMixture, {"cv": "five"}, "Expected `cv` as an integer"),
-    (DocumentMixture, {"cv": 2, "schedule": Fixed(2.0)}, "cooling schedule with an open start"),
-    (DocumentMixture, {"cv": 2, "schedule": Exponential(start=9.0)}, "with an open start"),
+    *[
+        (kind, {"engine__holdout": Folds(21, Rows())}, "n_splits=21 greater than the number of")
+        for kind in (OneSidedClustering, DocumentMixture)
+    ],
+    *[
+        (kind, {"engine__holdout": Folds(2), "schedule": schedule}, "with an open start")
+        for kind in ALL
+        for schedule in (Fixed(2.0), Exponential(start=9.0))
+    ],
+    (AspectModel, {"engine__holdout": Rows()}, r"which is scored by Tokens\(\) alone"),
+    (AspectModel, {"engine__holdout": Folds(3, Rows())}, r"which is scored by Tokens\(\) alone"),
+    (AspectModel, {"engine__holdout": Folds([([0, 1], [2])])}, "dealt into so many parts"),
+    (AspectModel, {"engine__holdout": 0.1}, r"holdout=0.1; it must be Tokens\(\), Rows\(\)"),
+    (AspectModel, {"engine": 3}, r"engine=3; it must be an Engine, such as"),
+    (DocumentMixture, {"engine__memory_limit": 1.0}, "engine of a DocumentMixture takes batches"),
 ]
 
 BAD_WEIGHTS: list[tuple[Any, str]] = [
@@ -197,17 +211,16 @@ def test_bad_counts(kind: Any, make: Callable[[], Any], message: str) -> None:
 
 @pytest.mark.parametrize(("kind", "settings", "message"), BAD_SETTINGS)
 def test_bad_settings(kind: Any, settings: dict[str, Any], message: str) -> None:
-    model = kind(**({"n_components": 2, "random_state": 0, "max_iter": 5} | settings))
-    refused(model, message, X)
+    with pytest.raises(ValueError, match=message):
+        kind(2, random_state=0, max_iter=5).set_params(**settings).fit(X)
 
 
 @pytest.mark.parametrize(("kind", "settings", "message"), BAD_SETTINGS)
 def test_bad_settings_are_our_own_error(kind: Any, settings: dict[str, Any], message: str) -> None:
     # Folds are made by scikit-learn, which raises ValueError; all else is ours.
     expected = ValueError if "n_splits" in message or "`cv`" in message else IsothermError
-    model = kind(**({"n_components": 2, "random_state": 0, "max_iter": 5} | settings))
     with pytest.raises(expected) as caught:
-        model.fit(X)
+        kind(2, random_state=0, max_iter=5).set_params(**settings).fit(X)
     assert len(str(caught.value)) > 20
 
 
@@ -316,10 +329,14 @@ def test_bad_questions(kind: Any, call: Callable[[Any], Any], message: str) -> N
 
 
 def test_folds_that_share_no_column() -> None:
-    model = DocumentMixture(2, cv=2, random_state=0)
+    model = DocumentMixture(2, engine=Engine(holdout=Folds(2)), random_state=0)
     refused(model, "in no fold do training and held-out rows share a column", 4 * np.eye(6))
 
 
 @pytest.mark.filterwarnings("ignore::isotherm.IsothermWarning")
 def test_folds_without_structure() -> None:
-    refused(DocumentMixture(2, cv=2), "none of the 2 folds has structure", np.ones((6, 3)))
+    refused(
+        DocumentMixture(2, engine=Engine(holdout=Folds(2))),
+        "none of the 2 folds has structure",
+        np.ones((6, 3)),
+    )

@@ -13,6 +13,7 @@ from isotherm import (
     AspectModel,
     Counts,
     DocumentMixture,
+    Engine,
     IsothermError,
     OneSidedClustering,
     Stepwise,
@@ -34,7 +35,7 @@ def planted() -> tuple[Counts, Any]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_keep_their_places_and_topics_are_found(kind: Any) -> None:
     counts, labels = planted()
-    model = kind(3, batches=STEPS, random_state=0).fit(counts)
+    model = kind(3, engine=Engine(batches=STEPS), random_state=0).fit(counts)
     assert adjusted_rand_score(labels, model.row_weights_.argmax(axis=1)) > 0.95
     assert all(record.passes == 1 for record in model.trace_)
     plain = kind(3, random_state=0).fit(counts)
@@ -45,7 +46,7 @@ def test_rows_keep_their_places_and_topics_are_found(kind: Any) -> None:
 def test_one_measuring_sweep_is_enough_where_full_sweeps_are_wasteful() -> None:
     counts, labels = planted()
     steps = Stepwise(batch=30, passes=2, full_sweeps=1)
-    model = OneSidedClustering(3, batches=steps, random_state=0).fit(counts)
+    model = OneSidedClustering(3, engine=Engine(batches=steps), random_state=0).fit(counts)
     assert adjusted_rand_score(labels, model.labels_) > 0.95
     assert [record.sweeps for record in model.trace_] == [2, *[1] * (len(model.trace_) - 1)]
     # Passes and sweeps of the cooling, then those on all counts.
@@ -62,7 +63,9 @@ def test_counts_from_the_disk_have_the_same_batches(
     weight = 1.0 + np.arange(600) % 2
     stored = StoredCounts.write(tmp_path / "counts", counts, memory=0.7)
     steps = Stepwise(batch=200, **settings)
-    inside = kind(3, batches=steps, random_state=0, precision="float64").fit(counts, None, weight)
+    inside = kind(3, engine=Engine(batches=steps, precision="float64"), random_state=0).fit(
+        counts, None, weight
+    )
     energy, rows = inside.free_energy_, inside.row_weights_
     assert len(streamed.budgeted(stored, inside._kernels(), 3, 200).blocks) > 3
     outside = clone(inside).fit(stored, None, weight)
@@ -73,7 +76,9 @@ def test_counts_from_the_disk_have_the_same_batches(
 
 def test_growing_goes_by_batches_as_well() -> None:
     counts, labels = planted()
-    model = OneSidedClustering("auto", batches=STEPS, random_state=0, max_components=6).fit(counts)
+    model = OneSidedClustering(
+        "auto", engine=Engine(batches=STEPS), random_state=0, max_components=6
+    ).fit(counts)
     assert model.n_components_ == 3
     assert adjusted_rand_score(labels, model.labels_) > 0.95
     cut = model.cut(2, counts)
@@ -81,11 +86,11 @@ def test_growing_goes_by_batches_as_well() -> None:
 
 
 def test_the_setting_is_a_parameter_like_any_other(tmp_path: Path) -> None:
-    model = AspectModel(2, batches=Stepwise(30, passes=3), random_state=0)
-    assert clone(model).get_params()["batches"] == Stepwise(30, passes=3)
+    model = AspectModel(2, engine=Engine(batches=Stepwise(30, passes=3)), random_state=0)
+    assert clone(model).get_params()["engine__batches"] == Stepwise(30, passes=3)
     model.fit(Counts(admixture(60, 12)[0]))
     found = isotherm.load(model.save(tmp_path / "model.iso"))
-    assert found.batches == Stepwise(30, passes=3)
+    assert found.engine.batches == Stepwise(30, passes=3)
     assert found.trace_ == model.trace_
 
 
@@ -93,23 +98,23 @@ def test_the_setting_is_a_parameter_like_any_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize("given", [2000, True, {"batch": 10}], ids=str)
 def test_what_is_no_stepwise_is_refused(kind: Any, given: Any) -> None:
     with pytest.raises(IsothermError, match="it must be a Stepwise, such as"):
-        kind(2, batches=given).fit([[1, 2], [3, 1]])
+        kind(2, engine=Engine(batches=given)).fit([[1, 2], [3, 1]])
 
 
 @pytest.mark.parametrize("kind", [AspectModel, OneSidedClustering])
 def test_leave_one_out_goes_without(kind: Any) -> None:
     with pytest.raises(IsothermError, match="leave_one_out=True with batches"):
-        kind(2, batches=STEPS, leave_one_out=True).fit([[1, 2], [3, 1]])
+        kind(2, engine=Engine(batches=STEPS), leave_one_out=True).fit([[1, 2], [3, 1]])
 
 
 def test_workers_go_without() -> None:
     with pytest.raises(IsothermError, match="with a client; workers sweep all of their rows"):
-        AspectModel(2, batches=STEPS).fit([[1, 2], [3, 1]], client=object())
+        AspectModel(2, engine=Engine(batches=STEPS)).fit([[1, 2], [3, 1]], client=object())
 
 
 def test_a_fit_is_resumed_in_the_middle_of_a_pass(tmp_path: Path) -> None:
     counts = Counts(admixture(120, 20)[0])
-    settings: dict[str, Any] = {"batches": Stepwise(20, passes=2), "random_state": 0}
+    settings: dict[str, Any] = {"random_state": 0}
 
     class Stop(isotherm.Callback):
         n = 0
@@ -119,10 +124,12 @@ def test_a_fit_is_resumed_in_the_middle_of_a_pass(tmp_path: Path) -> None:
             if self.n == 3:
                 raise RuntimeError
 
+    steps = Stepwise(20, passes=2)
+    settings["engine"] = Engine(batches=steps)
     whole = AspectModel(3, **settings).fit(counts)
     path = tmp_path / "run.ckpt"
     with pytest.raises(RuntimeError), isotherm.checkpointing(path, every=0.0):
-        AspectModel(3, callbacks=[Stop()], **settings).fit(counts)
+        AspectModel(3, random_state=0, engine=Engine(batches=steps, callbacks=[Stop()])).fit(counts)
     assert path.exists()
     with isotherm.checkpointing(path):
         again = AspectModel(3, **settings).fit(counts)

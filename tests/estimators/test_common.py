@@ -12,6 +12,7 @@ from isotherm import (
     Callback,
     Counts,
     DocumentMixture,
+    Engine,
     Exponential,
     Fixed,
     IsothermWarning,
@@ -143,7 +144,9 @@ def test_describe(fitted: Any) -> None:
 def test_threads_do_not_change_a_bit(kind: Any, precision: str) -> None:
     table = admixture(300, 60, 4)[0]
     fits = [
-        kind(4, random_state=0, n_jobs=n_jobs, precision=precision, tol=1e-3).fit(table)
+        kind(4, random_state=0, n_jobs=n_jobs, engine=Engine(precision=precision), tol=1e-3).fit(
+            table
+        )
         for n_jobs in (1, 2, None, -1)
     ]
     for fit in fits[1:]:
@@ -191,7 +194,7 @@ def test_every_temperature_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 @pytest.mark.parametrize("kind", ALL)
 def test_callbacks_watch_and_stop(kind: Any) -> None:
     seen = Recorder(lambda fit: fit.trace[-1].temperature)
-    model = kind(3, random_state=0, callbacks=[seen, TimeLimit(-1.0)]).fit(X)
+    model = kind(3, random_state=0, engine=Engine(callbacks=[seen, TimeLimit(-1.0)])).fit(X)
     assert len(model.trace_) == 1
     assert seen.values == [model.trace_[0].temperature]
     assert model.outcome_ == "a rule stopped the run"
@@ -220,8 +223,7 @@ def test_interrupted_fit_is_a_fit_with_a_warning(kind: Any, fraction: float) -> 
         random_state=0,
         schedule=schedule,
         validation_fraction=fraction,
-        callbacks=[Interrupt()],
-        patience=9,
+        engine=Engine(callbacks=[Interrupt()], patience=9),
     )
     with pytest.warns(ConvergenceWarning, match="fit was interrupted") as caught:
         model.fit(X)
@@ -257,7 +259,7 @@ class InterruptAtOnce(Callback):
 
 @pytest.mark.parametrize("kind", ALL)
 def test_interrupt_before_anything_is_fitted_leaves_nothing(kind: Any) -> None:
-    model = kind(3, random_state=0, callbacks=[InterruptAtOnce()])
+    model = kind(3, random_state=0, engine=Engine(callbacks=[InterruptAtOnce()]))
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)
     assert not hasattr(model, "n_features_in_")
@@ -276,7 +278,9 @@ def test_nothing_held_out_cools_to_the_end(kind: Any) -> None:
 def test_patience_is_waited_for(kind: Any) -> None:
     # Few tokens and many components: cooling overfits long before its end.
     sparse = admixture(80, 80, 4, length=25)[0]
-    hasty, patient = (kind(8, random_state=0, patience=p).fit(sparse) for p in (1, 4))
+    hasty, patient = (
+        kind(8, random_state=0, engine=Engine(patience=p)).fit(sparse) for p in (1, 4)
+    )
     assert len(hasty.trace_) < len(patient.trace_)
     for model, p in ((hasty, 1), (patient, 4)):
         scores = np.array([record.heldout for record in model.trace_])

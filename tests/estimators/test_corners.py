@@ -13,14 +13,17 @@ from isotherm import (
     Callback,
     Counts,
     DocumentMixture,
+    Engine,
     Exponential,
     Fixed,
+    Folds,
     Grid,
     IsothermError,
     IsothermWarning,
     OneSidedClustering,
     Progress,
     Recorder,
+    Rows,
     TimeLimit,
 )
 from isotherm.anneal.heldout import HeldoutRows
@@ -52,7 +55,7 @@ def test_duplicate_cells_of_a_small_type_do_not_overflow(kind: Any) -> None:
 @pytest.mark.parametrize("kind", ALL)
 def test_grid_tries_all_its_temperatures(kind: Any) -> None:
     temperatures = (3.0, 2.9, 2.8, 2.7, 1.5, 1.2)
-    model = kind(3, schedule=Grid(temperatures), patience=1, random_state=0).fit(X)
+    model = kind(3, schedule=Grid(temperatures), engine=Engine(patience=1), random_state=0).fit(X)
     assert [record.temperature for record in model.trace_] == list(temperatures)
     best = min(model.trace_, key=lambda record: record.heldout)
     assert model.temperature_ == best.temperature
@@ -102,7 +105,7 @@ def test_total_perplexity_with_a_weight_of_zero() -> None:
     model, data, state = fitted_document()
     assert np.isfinite(only_train.score(model, state, data, 2.0))
     with pytest.raises(IsothermError, match="both 0"):
-        DocumentMixture(2, train_weight=0.0, test_weight=0.0).fit(X)
+        DocumentMixture(2, engine=Engine(holdout=Rows(train_weight=0.0, test_weight=0.0))).fit(X)
 
 
 def test_raw_sums_lean_to_the_larger_part() -> None:
@@ -132,15 +135,15 @@ def test_infinite_settings_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize("callback", [Progress(), TimeLimit(60.0)])
 def test_estimators_with_callbacks_can_be_cloned(callback: Callback) -> None:
-    copy = clone(AspectModel(2, callbacks=[callback], random_state=0))
-    assert type(copy.callbacks[0]) is type(callback)
+    copy = clone(AspectModel(2, engine=Engine(callbacks=[callback]), random_state=0))
+    assert type(copy.engine.callbacks[0]) is type(callback)
     assert copy.fit(X).weights_.shape == (2,)
 
 
 def test_time_limit_counts_from_the_beginning_of_each_fit() -> None:
     now = [0.0]
     limit = TimeLimit(50.0, lambda: now[0])
-    model = AspectModel(2, callbacks=[limit], patience=9, random_state=0)
+    model = AspectModel(2, engine=Engine(callbacks=[limit], patience=9), random_state=0)
     lengths = []
     for _ in range(2):
         lengths.append(len(model.fit(X).trace_))
@@ -157,7 +160,12 @@ def test_interrupt_ends_cross_validation() -> None:
                 raise KeyboardInterrupt
             return super().next(trace, critical, zero)
 
-    model = DocumentMixture(2, cv=3, schedule=Interrupt(0.9), callbacks=[seen], random_state=0)
+    model = DocumentMixture(
+        2,
+        engine=Engine(holdout=Folds(3), callbacks=[seen]),
+        schedule=Interrupt(0.9),
+        random_state=0,
+    )
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)
     assert not hasattr(model, "components_")
@@ -166,7 +174,9 @@ def test_interrupt_ends_cross_validation() -> None:
 
 def test_folds_are_not_shown_to_callbacks() -> None:
     seen = Recorder(lambda fit: len(fit.trace))
-    model = DocumentMixture(2, cv=3, callbacks=[seen], random_state=0).fit(X)
+    model = DocumentMixture(
+        2, engine=Engine(holdout=Folds(3), callbacks=[seen]), random_state=0
+    ).fit(X)
     assert seen.values == list(range(1, len(model.trace_) + 1))
 
 
@@ -188,7 +198,9 @@ def test_nothing_held_out_is_said() -> None:
 
 
 def test_critical_temperatures_in_the_trace() -> None:
-    model = OneSidedClustering(3, record_critical=True, random_state=0).fit(TOPIC_EACH)
+    model = OneSidedClustering(3, engine=Engine(record_critical=True), random_state=0).fit(
+        TOPIC_EACH
+    )
     assert model.trace_
     for record in model.trace_:
         assert len(record.critical) == record.n_effective
@@ -210,6 +222,8 @@ def test_distinct_components_are_told_apart_by_l1() -> None:
 def test_plain_em_at_one_temperature_has_no_first_transition() -> None:
     found: list[Fit] = []
     keep = Recorder(lambda fit: found.append(fit))
-    model = AspectModel(2, schedule=Fixed(1.0), callbacks=[keep], random_state=0).fit(X)
+    model = AspectModel(
+        2, schedule=Fixed(1.0), engine=Engine(callbacks=[keep]), random_state=0
+    ).fit(X)
     assert np.isnan(model.first_critical_)
     assert len(found) == 1

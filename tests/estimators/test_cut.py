@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from isotherm import AspectModel, Callback, Counts, DocumentMixture, OneSidedClustering, load
+from isotherm import (
+    AspectModel,
+    Callback,
+    Counts,
+    DocumentMixture,
+    Engine,
+    OneSidedClustering,
+    load,
+)
 from isotherm.anneal.schedule import Fixed
 from isotherm.anneal.start import state_of
 from isotherm.data.stored import StoredCounts
@@ -51,7 +59,7 @@ def test_a_cut_predicts_as_well_as_a_fit(kind: Any, n: int, fitted: dict[Any, An
 @pytest.mark.parametrize("held_out", [True, False], ids=["held out", "free energy"])
 def test_what_is_better_at_that_temperature_is_taken(held_out: bool) -> None:
     counts = Counts(sparse.csr_array(PLANTED.counts))
-    model = AspectModel(4, precision="float64", random_state=0)
+    model = AspectModel(4, engine=Engine(precision="float64"), random_state=0)
     model.precision_ = "float64"
     plan = model._plan(model._model(120, counts.total), counts, None)
     heldout, data, kind = plan.heldout if held_out else None, plan.data, Aspect(4, True)
@@ -134,7 +142,7 @@ def test_an_interrupt_keeps_what_there_is(
     fitted: dict[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = copy.copy(fitted[AspectModel])
-    model.callbacks = [Interrupts(30)]
+    model.set_params(engine__callbacks=[Interrupts(30)])
     cut = model.cut(3, PLANTED.counts)
     assert cut.outcome_.startswith("interrupted")
     assert cut.n_components_ == 3

@@ -16,6 +16,7 @@ from isotherm import (
     TTMM,
     AspectModel,
     DocumentMixture,
+    Engine,
     HierarchicalClustering,
     IsothermError,
     LapPLSI,
@@ -78,13 +79,15 @@ def test_without_torch_the_extra_is_named(device: str, monkeypatch: pytest.Monke
 
 def test_bfloat16_is_refused_where_nothing_gains_by_it() -> None:
     with pytest.raises(IsothermError, match=r"precision='bfloat16' with device='cpu'"):
-        AspectModel(2, precision="bfloat16").fit(COUNTS)
+        AspectModel(2, engine=Engine(precision="bfloat16")).fit(COUNTS)
 
 
 @needs_torch
 def test_bfloat16_costs_digits_and_little_else() -> None:
     plain, rough = (
-        AspectModel(3, precision=precision, device=DEVICE, random_state=0).fit(COUNTS)
+        AspectModel(3, engine=Engine(precision=precision), device=DEVICE, random_state=0).fit(
+            COUNTS
+        )
         for precision in ("float32", "bfloat16")
     )
     assert rough.precision_ == "bfloat16"
@@ -147,7 +150,7 @@ def test_a_fit_on_torch_goes_on_from_a_checkpoint(tmp_path: Any) -> None:
         seen = 0
 
     def model(*callbacks: Callback) -> AspectModel:
-        return AspectModel(3, random_state=0, device=DEVICE, callbacks=callbacks)
+        return AspectModel(3, random_state=0, device=DEVICE, engine=Engine(callbacks=callbacks))
 
     whole, path = model().fit(COUNTS), tmp_path / "fit.checkpoint"
     with pytest.raises(RuntimeError, match="power cut"), checkpointing(path, every=0):
@@ -160,7 +163,7 @@ def test_a_fit_on_torch_goes_on_from_a_checkpoint(tmp_path: Any) -> None:
 @needs_torch
 def test_stages_of_a_run_on_torch_are_on_the_host() -> None:
     stages = Stages()
-    AspectModel(3, random_state=0, device=DEVICE, callbacks=[stages]).fit(COUNTS)
+    AspectModel(3, random_state=0, device=DEVICE, engine=Engine(callbacks=[stages])).fit(COUNTS)
     assert all(_all_on_the_host(stage.params) for stage in stages.kept)
 
 

@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import KFold
 
-from isotherm import DocumentMixture, Exponential, Fixed, IsothermWarning
+from isotherm import DocumentMixture, Engine, Exponential, Fixed, Folds, IsothermWarning, Rows
 from support.corpora import admixture, one_topic_each
 
 X, LABELS = one_topic_each(120, 50, 4, length=60)
@@ -62,7 +62,9 @@ def test_held_out_rows_choose_the_temperature() -> None:
     table = admixture(300, 150, 6, length=50, alpha=0.3)[0]
     chosen = DocumentMixture(6, random_state=0).fit(table)
     cold = DocumentMixture(6, validation_fraction=0, random_state=0).fit(table)
-    trained = DocumentMixture(6, train_weight=1.0, test_weight=0.0, random_state=0).fit(table)
+    trained = DocumentMixture(
+        6, engine=Engine(holdout=Rows(train_weight=1.0, test_weight=0.0)), random_state=0
+    ).fit(table)
     assert chosen.temperature_ > 0.3 * chosen.first_critical_
     assert trained.temperature_ < 2.0
     new = admixture(400, 150, 6, length=50, alpha=0.3)[0][300:]
@@ -71,7 +73,9 @@ def test_held_out_rows_choose_the_temperature() -> None:
 
 @pytest.mark.parametrize("density", ["prior", "fold-in", "best"])
 def test_score_rows(density: str) -> None:
-    model = DocumentMixture(4, density=density, schedule=Fixed(8.0), random_state=0).fit(X[:80])
+    model = DocumentMixture(
+        4, engine=Engine(holdout=Rows(density=density)), schedule=Fixed(8.0), random_state=0
+    ).fit(X[:80])
     new = X[80:]
     logs = new @ np.log(model.components_).T
     folded = np.log(model.transform(new))
@@ -148,7 +152,9 @@ def test_default_pseudo_count() -> None:
 
 def cross_validated(cv: Any, **settings: Any) -> DocumentMixture:
     table = admixture(120, 80, 4, length=40, alpha=0.3)[0]
-    return DocumentMixture(4, cv=cv, random_state=0, tol=1e-4, **settings).fit(table)
+    return DocumentMixture(
+        4, engine=Engine(holdout=Folds(cv)), random_state=0, tol=1e-4, **settings
+    ).fit(table)
 
 
 def test_cross_validation_ends_the_schedule_at_the_best_relative_temperature() -> None:
@@ -178,6 +184,10 @@ def test_folds_count_rows_by_their_weight() -> None:
     weight = np.r_[np.ones(30), np.zeros(30)]
     pairs = [(np.arange(0, 30, 2), np.arange(1, 30, 2)), (np.arange(30), np.arange(30, 60))]
     # The second fold has only rows of weight zero to score: it is left out.
-    both = DocumentMixture(3, cv=pairs, random_state=0).fit(table, sample_weight=weight)
-    one = DocumentMixture(3, cv=pairs[:1], random_state=0).fit(table, sample_weight=weight)
+    both = DocumentMixture(3, engine=Engine(holdout=Folds(pairs)), random_state=0).fit(
+        table, sample_weight=weight
+    )
+    one = DocumentMixture(3, engine=Engine(holdout=Folds(pairs[:1])), random_state=0).fit(
+        table, sample_weight=weight
+    )
     np.testing.assert_array_equal(both.cv_curve_.score, one.cv_curve_.score)

@@ -15,8 +15,10 @@ from isotherm import (
     AspectModel,
     Callback,
     DocumentMixture,
+    Engine,
     Exponential,
     Fixed,
+    Folds,
     Grid,
     IsothermError,
     Noisy,
@@ -219,7 +221,7 @@ class Interrupts(Callback):
 )
 def test_an_interrupt_ends_all_runs(run: int, sweep: int, n_components: int) -> None:
     watch = Interrupts(run, sweep)
-    model = OneSidedClustering("auto", callbacks=[watch], random_state=0)
+    model = OneSidedClustering("auto", engine=Engine(callbacks=[watch]), random_state=0)
     with pytest.warns(ConvergenceWarning, match="fit was interrupted"):
         model.fit(PLANTED.counts)
     assert (watch.runs, watch.sweeps) == (run, sweep)
@@ -228,7 +230,7 @@ def test_an_interrupt_ends_all_runs(run: int, sweep: int, n_components: int) -> 
 
 
 def test_an_interrupt_before_there_is_a_model_is_passed_on() -> None:
-    model = OneSidedClustering("auto", callbacks=[Interrupts(1, 1)], random_state=0)
+    model = OneSidedClustering("auto", engine=Engine(callbacks=[Interrupts(1, 1)]), random_state=0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(PLANTED.counts)
     assert not hasattr(model, "outcome_")
@@ -238,7 +240,11 @@ def test_only_one_prior_is_tried_where_nothing_says_which_is_better() -> None:
     watch = Interrupts(0, 0)
     schedule = Exponential(0.8, end=10.0, margin=1.0)
     model = OneSidedClustering(
-        "auto", schedule=schedule, validation_fraction=0.0, callbacks=[watch], random_state=0
+        "auto",
+        schedule=schedule,
+        validation_fraction=0.0,
+        engine=Engine(callbacks=[watch]),
+        random_state=0,
     ).fit(PLANTED.counts)
     assert watch.runs == 1
     assert model.model_.temper_prior is True
@@ -268,7 +274,7 @@ def test_settings_without_sense_are_refused(
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"cv": 3}, "folds grow different numbers"),
+        ({"engine": Engine(holdout=Folds(3))}, "folds grow different numbers"),
         ({"stepwise": True}, "do not divide when a topic splits"),
     ],
 )
@@ -413,7 +419,7 @@ class Ticking(Callback):
 def test_a_time_limit_is_that_of_the_whole_fit() -> None:
     watch = Ticking()
     limit = TimeLimit(60.0, watch.clock)
-    model = OneSidedClustering("auto", callbacks=[watch, limit], random_state=0)
+    model = OneSidedClustering("auto", engine=Engine(callbacks=[watch, limit]), random_state=0)
     for _ in range(2):
         begin, watch.runs = watch.now, 0
         model.fit(PLANTED.counts)
@@ -427,7 +433,9 @@ def test_a_time_limit_is_that_of_the_whole_fit() -> None:
 
 def test_a_time_limit_ends_the_joining() -> None:
     watch = Ticking()
-    model = AspectModel("auto", callbacks=[TimeLimit(0.5, watch.clock)], random_state=0)
+    model = AspectModel(
+        "auto", engine=Engine(callbacks=[TimeLimit(0.5, watch.clock)]), random_state=0
+    )
     with mock.patch.object(prune, "_cooled_on", side_effect=lambda *given: late(watch)):
         model.fit(PLANTED.counts)
     assert {record.phase for record in model.trace_} == {"cooling"}
@@ -448,7 +456,9 @@ def test_an_interrupt_leaves_no_copies(fraction: float) -> None:
                 raise KeyboardInterrupt
             return False
 
-    model = AspectModel("auto", callbacks=[AtCrowd()], validation_fraction=fraction, random_state=0)
+    model = AspectModel(
+        "auto", engine=Engine(callbacks=[AtCrowd()]), validation_fraction=fraction, random_state=0
+    )
     with pytest.warns(ConvergenceWarning, match="fit was interrupted"):
         model.fit(mixed_topics(3, 60))
     # The run had come to 13.

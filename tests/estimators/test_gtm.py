@@ -21,6 +21,7 @@ from isotherm import (
     GTM,
     Adaptive,
     Callback,
+    Engine,
     Exponential,
     Fixed,
     Grid,
@@ -141,7 +142,7 @@ def test_fit_transform_is_fit_and_transform(along: GTM) -> None:
 @pytest.mark.parametrize(("precision", "atol"), [("float64", 1e-9), ("float32", 1e-4)])
 @pytest.mark.parametrize("rows", [X, HOLES], ids=["complete", "missing"])
 def test_rows_are_placed_each_by_itself(precision: str, atol: float, rows: Array) -> None:
-    model = line(precision=precision, schedule=QUICK).fit(rows)
+    model = line(engine=Engine(precision=precision), schedule=QUICK).fit(rows)
     assert model.precision_ == precision
     for method in (model.transform, model.score_samples, model.responsibilities):
         single = np.concatenate([method(rows[[i]]) for i in range(len(rows))])
@@ -156,7 +157,10 @@ def test_threads_do_not_change_a_bit(precision: str, missing: float) -> None:
     rows = curve(2400, missing=missing)[1]
     schedule = Exponential(0.5, start=3.0)
     settings: dict[str, Any] = {"schedule": schedule, "max_iter": 1, "n_nodes": 200}
-    fits = [line(precision=precision, n_jobs=n, **settings).fit(rows) for n in (1, 2, None, -1)]
+    fits = [
+        line(engine=Engine(precision=precision), n_jobs=n, **settings).fit(rows)
+        for n in (1, 2, None, -1)
+    ]
     for fit in fits[1:]:
         np.testing.assert_array_equal(fit.centres_, fits[0].centres_)
         np.testing.assert_array_equal(fit.transform(rows), fits[0].transform(rows))
@@ -185,7 +189,7 @@ def test_small_problems_are_computed_in_double_precision() -> None:
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 @pytest.mark.parametrize("rows", [1e3 * X + 5e3, 1e3 * HOLES], ids=["complete", "missing"])
 def test_the_likelihood_is_that_of_the_centres_and_the_noise(rows: Array, precision: str) -> None:
-    model = line(precision=precision).fit(rows)
+    model = line(engine=Engine(precision=precision)).fit(rows)
     rel = 1e-9 if precision == "float64" else 1e-4
     expected = log_density(model, rows)
     np.testing.assert_allclose(model.score_samples(rows), expected, rtol=rel, atol=rel)
@@ -248,7 +252,7 @@ def test_the_origin_of_the_data_does_not_matter(along: GTM) -> None:
 
 
 def test_single_precision_finds_the_same_map(along: GTM) -> None:
-    model = line(precision="float32").fit(X)
+    model = line(engine=Engine(precision="float32")).fit(X)
     assert model.log_likelihood_ == pytest.approx(along.log_likelihood_, rel=1e-4)
     np.testing.assert_allclose(model.transform(X), along.transform(X), atol=0.01)
 
@@ -276,7 +280,7 @@ def test_the_map_opens_at_the_first_critical_temperature() -> None:
     rows = spectrum((4.0, 2.0, 1.0, 0.5, 0.25), 120)
     step = 0.97
     schedule = Exponential(step, margin=1.15, end=2.0)
-    model = line(schedule=schedule, tol=1e-7, record_critical=True).fit(rows)
+    model = line(schedule=schedule, tol=1e-7, engine=Engine(record_critical=True)).fit(rows)
     assert 4.0 / 1.55 * 0.99 < model.first_critical_ < 4.0 / 1.55
     assert model.trace_[0].temperature == pytest.approx(1.15 * model.first_critical_)
     above = [r for r in model.trace_ if r.temperature > model.first_critical_]
@@ -375,7 +379,7 @@ def test_em_from_the_principal_components_begins_with_the_noise_they_leave() -> 
         def on_sweep(self, temperature: float, sweep: int, free_energy: float) -> None:
             seen.append(free_energy)
 
-    line(schedule=Fixed(1.0), callbacks=[Watch()]).fit(X)
+    line(schedule=Fixed(1.0), engine=Engine(callbacks=[Watch()])).fit(X)
     # The model's units are those in which the mean variance is one.
     rows = (X - X.mean(axis=0)) / np.sqrt(X.var(axis=0).mean())
     second, first = np.linalg.eigvalsh(rows.T @ rows / len(rows))[-2:]
@@ -387,10 +391,10 @@ def test_em_from_the_principal_components_begins_with_the_noise_they_leave() -> 
 
 
 def test_em_from_the_principal_components_begins_along_them() -> None:
-    settings: dict[str, Any] = {"schedule": Fixed(1.0), "max_iter": 1, "over_relax": False}
+    settings: dict[str, Any] = {"schedule": Fixed(1.0), "max_iter": 1}
     seen: list[Array] = []
     keep = Recorder(lambda fit: seen.append(fit.model.centres(fit.state.params)))
-    plane(callbacks=[keep], **settings).fit(SHEET)
+    plane(engine=Engine(over_relax=False, callbacks=[keep]), **settings).fit(SHEET)
     centres = seen[0] - seen[0].mean(axis=0)
     directions = np.linalg.svd(SHEET - SHEET.mean(axis=0))[2][:2]
     inside = ((centres @ directions.T) ** 2).sum()
@@ -425,7 +429,7 @@ def test_the_posterior_of_nodes(across: GTM) -> None:
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 @pytest.mark.parametrize("far", [1e3, 2e12, 1e38, 1e100, 1e151, 1e308])
 def test_far_outliers_have_a_place(precision: str, far: float) -> None:
-    model = line(precision=precision, schedule=QUICK).fit(X)
+    model = line(engine=Engine(precision=precision), schedule=QUICK).fit(X)
     direction = model.centres_[0] - model.centres_[-1]
     rows = far * (np.stack([direction, -direction]) / np.abs(direction).max())
     rows[1, 2] = np.nan
@@ -627,7 +631,7 @@ def interrupted(model: GTM) -> GTM:
 
 
 def test_an_interrupt_keeps_the_last_finished_temperature(along: GTM) -> None:
-    model = interrupted(line(callbacks=[Interrupt()]))
+    model = interrupted(line(engine=Engine(callbacks=[Interrupt()])))
     assert len(model.trace_) == 3
     assert model.temperature_ == model.trace_[-1].temperature > 1.0
     assert model.trace_[-1].log_likelihood == along.trace_[2].log_likelihood
@@ -655,7 +659,7 @@ def test_an_interrupt_at_the_very_end_keeps_what_was_cooled(
 @pytest.mark.parametrize("at", [1, 4])
 def test_an_interrupt_ends_all_runs_and_keeps_the_best(along: GTM, at: int) -> None:
     watch = Interrupt(at=at, run=2)
-    model = interrupted(line(n_init=5, callbacks=[watch]))
+    model = interrupted(line(n_init=5, engine=Engine(callbacks=[watch])))
     assert watch.runs == 2
     # Free energies of higher temperatures are lower, but the finished run is the better one.
     np.testing.assert_array_equal(model.centres_, along.centres_)
@@ -675,17 +679,17 @@ class InterruptAtOnce(Callback):
 
 
 def test_an_interrupt_before_anything_is_fitted(along: GTM) -> None:
-    model = line(callbacks=[InterruptAtOnce(1)])
+    model = line(engine=Engine(callbacks=[InterruptAtOnce(1)]))
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)
     assert not [name for name in vars(model) if name.endswith("_")]
-    second = interrupted(line(n_init=2, callbacks=[InterruptAtOnce(2)]))
+    second = interrupted(line(n_init=2, engine=Engine(callbacks=[InterruptAtOnce(2)])))
     np.testing.assert_array_equal(second.centres_, along.centres_)
 
 
 def test_a_time_limit_ends_the_cooling_and_the_map_is_settled(along: GTM) -> None:
     seen = Recorder(lambda fit: fit.trace[-1].temperature)
-    model = line(callbacks=[seen, TimeLimit(-1.0)]).fit(X)
+    model = line(engine=Engine(callbacks=[seen, TimeLimit(-1.0)])).fit(X)
     first = along.trace_[0].temperature
     assert seen.values == [first]
     assert [record.temperature for record in model.trace_] == [first, 1.0]

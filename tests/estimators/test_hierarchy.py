@@ -32,7 +32,7 @@ X, LABELS, NODES = planted()
 
 
 def fitted(**settings: Any) -> HierarchicalClustering:
-    return HierarchicalClustering(random_state=0, verbose=False, **settings).fit(X)
+    return HierarchicalClustering(random_state=0, verbose=False).set_params(**settings).fit(X)
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +238,7 @@ def test_weights_of_clusters_may_come_from_the_same_tokens() -> None:
         ({"aspect_temperature": -1}, "aspect_temperature is -1; it must be a number above 0"),
         ({"temper_prior": "yes"}, "temper_prior='yes'; it must be one of True, False, 'auto'"),
         ({"validation_fraction": 2}, "validation_fraction=2; it must be a number"),
-        ({"patience": 0}, "patience=0; it must be an integer of at least 1"),
+        ({"engine__patience": 0}, "patience=0; it must be an integer of at least 1"),
         ({"tol": -1.0}, "tol=-1.0; it must be a number"),
     ],
 )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from isotherm import AspectModel, Counts, DocumentMixture, OneSidedClustering
+from isotherm import AspectModel, Counts, DocumentMixture, Engine, OneSidedClustering
 from isotherm.data.base import Array
 from support.anneal import place
 from support.corpora import admixture
@@ -119,7 +119,8 @@ def test_nothing_asks_for_a_dense_table(kind: Any, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("kind", ALL)
 def test_double_and_single_precision_agree(kind: Any) -> None:
     fits = [
-        kind(3, precision=precision, random_state=0).fit(X) for precision in ("float32", "float64")
+        kind(3, engine=Engine(precision=precision), random_state=0).fit(X)
+        for precision in ("float32", "float64")
     ]
     assert [fit.precision_ for fit in fits] == ["float32", "float64"]
     assert fits[0].params_.word_topic.dtype == np.float32
@@ -130,7 +131,7 @@ def test_double_and_single_precision_agree(kind: Any) -> None:
 
 
 def test_large_problems_are_fitted_in_single_precision(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("isotherm.estimators.base.SMALL_WORK", 100)
+    monkeypatch.setattr("isotherm.estimators.counts.SMALL_WORK", 100)
     model = AspectModel(3, **settings()).fit(X)
     assert model.precision_ == "float32"
     # A batch is folded in with the precision of the fit, however small it is.

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from isotherm import AspectModel, Exponential, Fixed, Grid, OneSidedClustering, split_tokens
+from isotherm import AspectModel, Engine, Exponential, Fixed, Grid, OneSidedClustering, split_tokens
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
 from isotherm.estimators import leave_one_out
@@ -83,7 +83,8 @@ def test_weights_of_rows_mean_copies(kind: Any) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_result_does_not_depend_on_threads(kind: Any) -> None:
-    settings = {"leave_one_out": True, "precision": "float32", "random_state": 0}
+    engine = Engine(precision="float32")
+    settings = {"leave_one_out": True, "engine": engine, "random_state": 0}
     one = kind(4, n_jobs=1, **settings).fit(CORPUS)
     two = kind(4, n_jobs=2, **settings).fit(CORPUS)
     np.testing.assert_array_equal(one.components_, two.components_)
@@ -92,8 +93,8 @@ def test_result_does_not_depend_on_threads(kind: Any) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_over_relaxation_has_no_effect(kind: Any) -> None:
-    model = kind(4, leave_one_out=True, over_relax=True, random_state=0)
-    plain = clone(model).set_params(over_relax=False)
+    model = kind(4, leave_one_out=True, engine=Engine(over_relax=True), random_state=0)
+    plain = clone(model).set_params(engine__over_relax=False)
     np.testing.assert_array_equal(model.fit(CORPUS).components_, plain.fit(CORPUS).components_)
 
 
@@ -103,10 +104,10 @@ def test_over_relaxation_has_no_effect(kind: Any) -> None:
 def test_posteriors_beyond_the_memory_limit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     nnz = np.count_nonzero(CORPUS)
     needed = 4 * nnz * 5 * 4 / 2**30
-    model = AspectModel(5, leave_one_out=True, precision="float32", random_state=0)
-    model.set_params(memory_limit=0.99 * needed)
+    model = AspectModel(5, leave_one_out=True, engine=Engine(precision="float32"), random_state=0)
+    model.set_params(engine__memory_limit=0.99 * needed)
     # Nothing is placed, let alone swept, before the refusal.
-    monkeypatch.setattr("isotherm.estimators.base.place", None)
+    monkeypatch.setattr("isotherm.estimators.counts.place", None)
     with pytest.raises(IsothermError) as caught:
         model.fit(CORPUS)
     message = str(caught.value)
@@ -116,8 +117,8 @@ def test_posteriors_beyond_the_memory_limit_are_refused(monkeypatch: pytest.Monk
         "precision='float32', a higher memory_limit, or leave_one_out=False"
     )
     monkeypatch.undo()
-    assert model.set_params(memory_limit=1.01 * needed).fit(CORPUS).n_iter_ > 0
-    model.set_params(memory_limit=0.0, leave_one_out=False).fit(CORPUS)
+    assert model.set_params(engine__memory_limit=1.01 * needed).fit(CORPUS).n_iter_ > 0
+    model.set_params(engine__memory_limit=0.0, leave_one_out=False).fit(CORPUS)
 
 
 def test_memory_is_counted_in_the_precision_of_the_fit() -> None:
@@ -155,4 +156,4 @@ def test_anything_but_a_flag_is_refused(kind: Any) -> None:
 @pytest.mark.parametrize("limit", [-1.0, None, np.nan])
 def test_memory_limits_that_are_no_sizes_are_refused(limit: Any) -> None:
     with pytest.raises(IsothermError, match=r"memory_limit=.*; it must be a number of at least 0"):
-        AspectModel(3, memory_limit=limit).fit(CORPUS)
+        AspectModel(3, engine=Engine(memory_limit=limit)).fit(CORPUS)

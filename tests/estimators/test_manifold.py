@@ -26,6 +26,7 @@ from isotherm import (
     AspectModel,
     Callback,
     Counts,
+    Engine,
     Exponential,
     Fixed,
     IsothermError,
@@ -119,7 +120,10 @@ def test_seeds(make: Any) -> None:
 @every
 def test_float32_follows_float64(make: Any) -> None:
     short = {"random_state": 0, "max_iter": 4}
-    one, other = (make(precision=p, **short).fit(X).row_weights_ for p in ("float32", "float64"))
+    one, other = (
+        make(engine=Engine(precision=p), **short).fit(X).row_weights_
+        for p in ("float32", "float64")
+    )
     np.testing.assert_allclose(one, other, atol=2e-3)
 
 
@@ -375,7 +379,7 @@ def test_a_fit_that_fails_leaves_the_last_one(kind: Any) -> None:
     model = kind(3, random_state=0, max_iter=5).fit(X)
     before = model.row_weights_
     with pytest.raises(RuntimeError, match="enough"):
-        model.set_params(callbacks=[Interrupt()]).fit(X)
+        model.set_params(engine__callbacks=[Interrupt()]).fit(X)
     assert model.row_weights_ is before
 
 

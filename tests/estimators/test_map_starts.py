@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isotherm import GTM, Adaptive, Exponential, Fixed, Recorder
+from isotherm import GTM, Adaptive, Engine, Exponential, Fixed, Recorder
 from isotherm.data.vectors import vector_blocks
 from isotherm.estimators.mapping import latent_grid
 from isotherm.estimators.starts.map import MARGIN, SHEET, kind_of, spectrum, started
@@ -143,7 +143,14 @@ def test_larger_data_get_more_basis_functions(rows: int, n_axes: int, basis: int
 def test_a_plane_is_cooled_from_its_own_temperature() -> None:
     seen = Recorder(lambda fit: fit.trace[-1].temperature)
     rows = with_spectrum(VARIANCES)
-    model = GTM(n_nodes=5, n_basis=3, start="plane", n_init=1, random_state=0, callbacks=[seen])
+    model = GTM(
+        n_nodes=5,
+        n_basis=3,
+        start="plane",
+        n_init=1,
+        random_state=0,
+        engine=Engine(callbacks=[seen]),
+    )
     model.fit(rows)
     assert seen.values[0] == pytest.approx(MARGIN * 8 * 2.0 / (4.0 + 2.0), rel=1e-6)
     assert model.first_critical_ == pytest.approx(4.0, rel=1e-2)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from isotherm import GTM, Exponential, Fixed
+from isotherm import GTM, Engine, Exponential, Fixed
 from isotherm.data.base import Array
 from isotherm.estimators import gtm as module
 from isotherm.estimators import places
@@ -199,7 +199,14 @@ def test_two_modes_far_apart(flat: GTM) -> None:
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_so_much_noise_that_rows_say_nothing_puts_them_in_the_middle(precision: str) -> None:
     rows = MADE[2]
-    model = GTM(n_nodes=6, n_basis=3, schedule=QUICK, n_init=1, precision=precision, noise=1e9)
+    model = GTM(
+        n_nodes=6,
+        n_basis=3,
+        schedule=QUICK,
+        n_init=1,
+        engine=Engine(precision=precision),
+        noise=1e9,
+    )
     with pytest.warns(UserWarning, match="nothing to anneal"):
         model.fit(rows)
     np.testing.assert_allclose(model.transform(rows), 0.0, atol=1e-5)

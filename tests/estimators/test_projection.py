@@ -13,6 +13,7 @@ from isotherm import (
     PCP,
     TTMM,
     Callback,
+    Engine,
     Exponential,
     Fixed,
     IsothermWarning,
@@ -199,7 +200,9 @@ def test_an_interrupted_run_does_not_replace_a_finished_one(more: int) -> None:
     rough = {"schedule": Exponential(0.25, start=64.0), "max_iter": 2, "random_state": 0}
     one = TTMM(3, 4, **rough).fit(X)
     with pytest.warns(ConvergenceWarning, match="fit was interrupted"):
-        model = TTMM(3, 4, n_init=2, callbacks=[StopAfter(one.n_iter_ + more)], **rough).fit(X)
+        model = TTMM(
+            3, 4, n_init=2, engine=Engine(callbacks=[StopAfter(one.n_iter_ + more)]), **rough
+        ).fit(X)
     assert model.outcome_.startswith("interrupted")
     assert model.temperature_ == 1.0
     np.testing.assert_array_equal(model.row_weights_, one.row_weights_)
@@ -213,8 +216,10 @@ def test_it_cools_as_told(kind: Any) -> None:
 
 def test_weights_are_copies(kind: Any) -> None:
     weight = np.where(np.arange(90) % 2, 2.0, 1.0)
-    heavy = kind(3, 4, precision="float64").fit(X, sample_weight=weight)
-    twice = kind(3, 4, precision="float64").fit(np.repeat(X, weight.astype(int), axis=0))
+    heavy = kind(3, 4, engine=Engine(precision="float64")).fit(X, sample_weight=weight)
+    twice = kind(3, 4, engine=Engine(precision="float64")).fit(
+        np.repeat(X, weight.astype(int), axis=0)
+    )
     assert heavy.free_energy_ == pytest.approx(twice.free_energy_, rel=1e-6)
     assert heavy.cluster_weights_ == pytest.approx(twice.cluster_weights_, abs=1e-4)
 
@@ -248,7 +253,7 @@ def test_more_clusters_than_rows_do_no_harm(kind: Any) -> None:
 
 
 def test_a_stopped_run_is_a_fit(kind: Any) -> None:
-    model = kind(3, 4, callbacks=[TimeLimit(1e-9)]).fit(X)
+    model = kind(3, 4, engine=Engine(callbacks=[TimeLimit(1e-9)])).fit(X)
     assert model.outcome_ == "a rule stopped the run"
     assert model.labels_.shape == (90,)
 

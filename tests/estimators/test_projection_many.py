@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isotherm import PCP, TTMM, Callback, Exponential, Fixed, Noisy, TimeLimit
+from isotherm import PCP, TTMM, Callback, Engine, Exponential, Fixed, Noisy, TimeLimit
 from isotherm.errors import IsothermWarning
 from isotherm.evaluate import nmi
 from support.corpora import one_topic_each, topics
@@ -89,7 +89,7 @@ def test_cooling_alone_keeps_clusters_mixed(name: str) -> None:
 @pytest.mark.parametrize("name", ["ttmm", "structured"])
 def test_the_default_fit_is_never_worse_than_a_plain_one(name: str) -> None:
     counts = rich(20, 200, 100, 80, 20.0, 1)
-    settings = {"random_state": 1, "callbacks": [heard := Ear()]}
+    settings = {"random_state": 1, "engine__callbacks": [heard := Ear()]}
     best = made(name, 16, 4).set_params(**settings).fit(counts)
     assert heard.temperatures[0] > heard.temperatures[-2] == heard.temperatures[-1] == 1.0
     plain = made(name, 16, 4, schedule=Fixed(1.0)).set_params(random_state=1).fit(counts)
@@ -179,6 +179,6 @@ def test_any_numbers_of_clusters_and_topics(name: str, M: int, K: int) -> None:
 
 def test_a_rule_that_stops_the_run_stops_all_of_it() -> None:
     heard = Ear()
-    model = made("structured", 6, 3, callbacks=[TimeLimit(1e-9), heard]).fit(X)
+    model = made("structured", 6, 3, engine=Engine(callbacks=[TimeLimit(1e-9), heard])).fit(X)
     assert model.outcome_ == "a rule stopped the run"
     assert heard.temperatures == [model.temperature_]

@@ -24,6 +24,7 @@ from isotherm import (
     TTMM,
     AspectModel,
     DocumentMixture,
+    Folds,
     HierarchicalClustering,
     OneSidedClustering,
     TwoSidedClustering,
@@ -155,9 +156,9 @@ def test_refit_forgets_the_fit_before(kind: Any) -> None:
     X = admixture()[0]
     model = small(kind)
     if kind is DocumentMixture:
-        model.set_params(cv=2).fit(X)
+        model.set_params(engine__holdout=Folds(2)).fit(X)
         assert hasattr(model, "cv_curve_")
-        model.set_params(cv=None)
+        model.set_params(engine__holdout=None)
     model.fit(X[:, :20])
     assert not hasattr(model, "cv_curve_")
     assert model.n_features_in_ == 20

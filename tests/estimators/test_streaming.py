@@ -14,11 +14,14 @@ from isotherm import (
     AspectModel,
     Counts,
     DocumentMixture,
+    Engine,
     Fixed,
+    Folds,
     HierarchicalClustering,
     IsothermError,
     Noisy,
     OneSidedClustering,
+    Rows,
     Stepwise,
     StoredCounts,
     TwoSidedClustering,
@@ -46,7 +49,9 @@ def stored(counts: Counts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> S
 OTHERS: dict[str, Any] = {
     "two-sided": TwoSidedClustering(3, 3),
     "document": DocumentMixture(3),
-    "document-shared": DocumentMixture(3, weights="shared", train_weight=0.5),
+    "document-shared": DocumentMixture(
+        3, weights="shared", engine=Engine(holdout=Rows(train_weight=0.5))
+    ),
     "hierarchy": HierarchicalClustering(3),
     "hierarchy-cluster": HierarchicalClustering(3, weights="cluster"),
     "pcp": PCP(3, 3),
@@ -57,7 +62,7 @@ OTHERS: dict[str, Any] = {
 @pytest.mark.filterwarnings("ignore:1 of 600 rows are empty")
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_models_stream_as_well(stored: StoredCounts, counts: Counts, name: str) -> None:
-    kind = OTHERS[name].set_params(random_state=0, precision="float64", max_iter=15)
+    kind = OTHERS[name].set_params(random_state=0, engine__precision="float64", max_iter=15)
     inside, outside = clone(kind).fit(counts), clone(kind).fit(stored.with_memory(1.5))
     assert outside.free_energy_ == pytest.approx(inside.free_energy_, rel=SAME)
     assert outside.n_iter_ == inside.n_iter_
@@ -77,7 +82,7 @@ def test_what_streams_only_in_part_says_so(stored: StoredCounts, counts: Counts)
     documents = DocumentMixture(3, random_state=0, max_iter=3).fit(counts)
     assert documents.score_rows(stored) == pytest.approx(documents.score_rows(counts))
     with pytest.raises(IsothermError, match="folds need them in memory"):
-        DocumentMixture(3, cv=2).fit(stored)
+        DocumentMixture(3, engine=Engine(holdout=Folds(2))).fit(stored)
     with pytest.raises(IsothermError, match=r"LTM needs counts in memory.*X\.load.*not linked"):
         LTM(3).fit(stored)
 
@@ -85,14 +90,16 @@ def test_what_streams_only_in_part_says_so(stored: StoredCounts, counts: Counts)
 @pytest.mark.parametrize("kind", [AspectModel, OneSidedClustering])
 def test_any_kernels_will_do(stored: StoredCounts, counts: Counts, kind: Any) -> None:
     pytest.importorskip("torch")
-    settings: dict[str, Any] = {"random_state": 0, "precision": "float64", "max_iter": 3}
+    settings: dict[str, Any] = {"random_state": 0, "max_iter": 3}
     settings |= {"schedule": Fixed(1.2), "start": Noisy(0.5), "validation_fraction": 0.0}
-    inside = kind(3, **settings).fit(counts)
-    outside = kind(3, device="torch", **settings).fit(stored)
+    double = Engine(precision="float64")
+    by_batches = Engine(precision="float64", batches=Stepwise(200))
+    inside = kind(3, engine=double, **settings).fit(counts)
+    outside = kind(3, device="torch", engine=double, **settings).fit(stored)
     assert outside.free_energy_ == pytest.approx(inside.free_energy_, rel=SAME)
     np.testing.assert_allclose(outside.row_weights_, inside.row_weights_, atol=1e-5)
-    steps = kind(3, device="torch", batches=Stepwise(200), **settings).fit(stored)
-    same = kind(3, batches=Stepwise(200), **settings).fit(counts)
+    steps = kind(3, device="torch", engine=by_batches, **settings).fit(stored)
+    same = kind(3, engine=by_batches, **settings).fit(counts)
     assert steps.free_energy_ == pytest.approx(same.free_energy_, rel=SAME)
 
 
@@ -105,7 +112,7 @@ def test_a_foreign_row_on_the_disk_sets_no_first_transition(
     wide[:600, :80] = counts.matrix.toarray()
     wide[600, 80:] = 1
     rows = StoredCounts.write(tmp_path / "counts", Counts(wide), memory=3.5)
-    model = AspectModel(4, max_iter=1, random_state=0, precision="float64")
+    model = AspectModel(4, max_iter=1, random_state=0, engine=Engine(precision="float64"))
     one = clone(model).fit(rows)
     other = clone(model).fit(Counts(wide))
     # Of the islands it would be 2.

@@ -15,6 +15,7 @@ from isotherm import (
     Adaptive,
     Callback,
     Counts,
+    Engine,
     Exponential,
     Fixed,
     Grid,
@@ -215,15 +216,15 @@ def test_heating_that_does_not_heat_is_refused(settings: dict[str, float]) -> No
         ({"schedule": 1.0}, "schedule=1.0; it must be None or an object"),
         ({"start": "spectral"}, "start='spectral'; it must be None or an object"),
         ({"validation_fraction": 1.0}, "validation_fraction=1.0; it must be"),
-        ({"patience": 0}, "patience=0; it must be"),
+        ({"engine__patience": 0}, "patience=0; it must be"),
         ({"tol": -1.0}, "tol=-1.0; it must be"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], message: str) -> None:
-    model = TwoSidedClustering(**settings)
+    model = TwoSidedClustering()
     with pytest.raises(IsothermError, match=message):
-        model.fit(X)
+        model.set_params(**settings).fit(X)
     assert not hasattr(model, "association_")
 
 
@@ -266,7 +267,9 @@ def test_weights_are_copies() -> None:
 
 def test_single_and_double_precision_agree() -> None:
     one, other = (
-        TwoSidedClustering(3, 4, precision=p, random_state=0).fit(sparse.csr_array(X))
+        TwoSidedClustering(3, 4, engine=Engine(precision=p), random_state=0).fit(
+            sparse.csr_array(X)
+        )
         for p in ("float32", "float64")
     )
     assert_array_equal(one.row_labels_, other.row_labels_)
@@ -328,7 +331,7 @@ def test_callbacks_hear_of_the_heating_alone() -> None:
             return False
 
     ear = Ear()
-    model = TwoSidedClustering(3, 4, callbacks=[ear], random_state=0).fit(X)
+    model = TwoSidedClustering(3, 4, engine=Engine(callbacks=[ear]), random_state=0).fit(X)
     assert ear.heard == [record.temperature for record in model.trace_]
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from isotherm import DocumentMixture, Exponential, Fixed, OneSidedClustering, TimeLimit
+from isotherm import DocumentMixture, Engine, Exponential, Fixed, OneSidedClustering, TimeLimit
 from isotherm.anneal.start import Noisy
 from isotherm.anneal.trace import Outcome, way
 from isotherm.data.base import Array
@@ -117,7 +117,11 @@ def test_a_schedule_of_ones_own_cools_the_model_itself() -> None:
 
 def test_a_time_limit_ends_the_cooling_where_it_is() -> None:
     model = OneSidedClustering(
-        6, temper_prior=False, callbacks=[TimeLimit(0.0)], start=Noisy(), random_state=0
+        6,
+        temper_prior=False,
+        engine=Engine(callbacks=[TimeLimit(0.0)]),
+        start=Noisy(),
+        random_state=0,
     ).fit(sparse_text())
     assert model.outcome_ == Outcome.STOPPED.value
     assert model.temperature_ > 10.0

@@ -11,6 +11,7 @@ from isotherm import (
     GTM,
     AspectModel,
     Callback,
+    Engine,
     Exponential,
     HeldoutRule,
     IsothermError,
@@ -132,10 +133,10 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         ({"n_components": 4}, "model"),
         ({"tol": 1e-3}, "settings"),
-        ({"patience": 9}, "settings"),
-        ({"callbacks": [HeldoutRule(3)]}, "settings"),
+        ({"engine__patience": 9}, "settings"),
+        ({"engine__callbacks": [HeldoutRule(3)]}, "settings"),
         ({"schedule": Exponential(0.8)}, "settings"),
-        ({"precision": "float32"}, "data, held-out data"),
+        ({"engine__precision": "float32"}, "data, held-out data"),
         ({"validation_fraction": 0.3}, "data, held-out data"),
         ({"random_state": 1}, "random numbers"),
     ],
@@ -245,7 +246,7 @@ class Stop(Callback):
 @pytest.mark.parametrize("at", [15, 30])
 def test_an_interrupted_fit_can_be_gone_on_with(at: int, tmp_path: Path) -> None:
     path = tmp_path / "run.ckpt"
-    model = AspectModel(3, random_state=0, **FEW, callbacks=[Stop(at)])
+    model = AspectModel(3, random_state=0, **FEW, engine=Engine(callbacks=[Stop(at)]))
     with (
         pytest.warns(IsothermWarning, match=r"run\.ckpt is kept; run the same fit again"),
         checkpointing(path),
@@ -276,9 +277,9 @@ def test_an_error_leaves_the_checkpoint(tmp_path: Path) -> None:
             return False
 
     with checkpointing(path):
-        model = AspectModel(3, random_state=0, **FEW, callbacks=[Listen()]).fit(X)
+        model = AspectModel(3, random_state=0, **FEW, engine=Engine(callbacks=[Listen()])).fit(X)
     assert heard == []  # all runs were read from the file
-    assert_same_fit(model.set_params(callbacks=()), fitted(AspectModel(3), None))
+    assert_same_fit(model.set_params(engine=None), fitted(AspectModel(3), None))
 
 
 def test_a_full_disk_does_not_end_the_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,6 +315,6 @@ def test_writing_is_rationed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             now[0] += 1.0
 
     with checkpointing(tmp_path / "run.ckpt", every=7):
-        AspectModel(3, random_state=0, **FEW, callbacks=[Tick()]).fit(X)
+        AspectModel(3, random_state=0, **FEW, engine=Engine(callbacks=[Tick()])).fit(X)
     assert writes[0] == 7.0
     assert all(later - sooner == 55.0 for sooner, later in itertools.pairwise(writes))

@@ -53,9 +53,9 @@ class Slow(Callback):
 
 def fit(name, callbacks):
     os.chdir(name)
-    model = ESTIMATORS[name].set_params(random_state=0, callbacks=callbacks, **FEW)
+    model = ESTIMATORS[name].set_params(random_state=0, engine__callbacks=callbacks, **FEW)
     with isotherm.checkpointing("run.ckpt", every=0):
-        model.fit(data_of(model)).set_params(callbacks=()).save("model.iso")
+        model.fit(data_of(model)).set_params(engine=None).save("model.iso")
 
 for name in {names!r}:
     os.mkdir(name)

@@ -17,6 +17,7 @@ from isotherm import (
     AspectModel,
     CorpusMap,
     Counts,
+    Engine,
     IsothermError,
     IsothermWarning,
     MappedCorpus,
@@ -24,7 +25,7 @@ from isotherm import (
     TimeLimit,
     map_corpus,
 )
-from isotherm.estimators.annealed import Annealed
+from isotherm.estimators.base import Annealed
 from isotherm.format import archive, codec
 from isotherm.io import registry
 from support.estimators import ESTIMATORS, X, assert_same, data_of
@@ -108,11 +109,11 @@ def test_feature_names_are_kept(tmp_path: Path) -> None:
 
 
 def test_callbacks_are_left_out_with_a_warning(tmp_path: Path) -> None:
-    model = AspectModel(callbacks=[TimeLimit(3.0)])
+    model = AspectModel(engine=Engine(callbacks=[TimeLimit(3.0)]))
     with pytest.warns(IsothermWarning, match="callbacks of AspectModel are not saved"):
         path = model.save(tmp_path / "model.iso")
-    assert AspectModel.load(path).callbacks == ()
-    assert len(model.callbacks) == 1
+    assert AspectModel.load(path).engine.callbacks == ()
+    assert len(model.engine.callbacks) == 1
 
 
 class Own:

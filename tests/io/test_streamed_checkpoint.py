@@ -2,6 +2,7 @@
 
 import gc
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,15 @@ import numpy as np
 import pytest
 
 import isotherm
-from isotherm import AspectModel, Counts, IsothermError, OneSidedClustering, Stepwise, StoredCounts
+from isotherm import (
+    AspectModel,
+    Counts,
+    Engine,
+    IsothermError,
+    OneSidedClustering,
+    Stepwise,
+    StoredCounts,
+)
 from isotherm.models.aspect import AspectRows
 from isotherm.placement.disk import exported, streamed
 from isotherm.placement.disk.cache import Shelf
@@ -49,17 +58,18 @@ def test_a_fit_goes_on_to_the_bit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(streamed, "ROOM", room)
-    settings: dict[str, Any] = {"random_state": 0, "precision": "float64", "max_iter": 6}
-    whole = kind(3, **settings).fit(stored)
+    settings: dict[str, Any] = {"random_state": 0, "max_iter": 6}
+    double = Engine(precision="float64")
+    whole = kind(3, engine=double, **settings).fit(stored)
     path, before = tmp_path / "run.ckpt", sorted(stored.folder.iterdir())
     with pytest.raises(RuntimeError), isotherm.checkpointing(path, every=0.0):
-        kind(3, callbacks=[Stop(n)], **settings).fit(stored)
+        kind(3, engine=replace(double, callbacks=[Stop(n)]), **settings).fit(stored)
     gc.collect()
     assert sorted(stored.folder.iterdir()) == before  # nothing but the links is left of the files
     rows = tmp_path / "run.ckpt.rows"
     assert rows.is_dir() == (room == 0.0)
     with isotherm.checkpointing(path, every=0.0):
-        again = kind(3, **settings).fit(stored)
+        again = kind(3, engine=double, **settings).fit(stored)
     assert again.free_energy_ == whole.free_energy_
     assert again.n_iter_ == whole.n_iter_
     np.testing.assert_array_equal(again.row_weights_, whole.row_weights_)
@@ -72,19 +82,19 @@ def test_batches_and_another_budget(
     stored: StoredCounts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streamed, "ROOM", 0.0)
-    settings: dict[str, Any] = {"random_state": 0, "precision": "float64", "max_iter": 4}
-    settings["batches"] = Stepwise(60)
-    whole = AspectModel(3, **settings).fit(stored)
+    settings: dict[str, Any] = {"random_state": 0, "max_iter": 4}
+    engine = Engine(precision="float64", batches=Stepwise(60))
+    whole = AspectModel(3, engine=engine, **settings).fit(stored)
     path = tmp_path / "run.ckpt"
     with pytest.raises(RuntimeError), isotherm.checkpointing(path, every=0.0):
-        AspectModel(3, callbacks=[Stop(6)], **settings).fit(stored)
+        AspectModel(3, engine=replace(engine, callbacks=[Stop(6)]), **settings).fit(stored)
     with (
         pytest.raises(IsothermError, match="what differs is data"),
         isotherm.checkpointing(path),
     ):
-        AspectModel(3, **{**settings, "batches": None}).fit(stored)
+        AspectModel(3, engine=replace(engine, batches=None), **settings).fit(stored)
     with isotherm.checkpointing(path):
-        again = AspectModel(3, **settings).fit(stored)
+        again = AspectModel(3, engine=engine, **settings).fit(stored)
     np.testing.assert_array_equal(again.row_weights_, whole.row_weights_)
 
 

@@ -19,8 +19,10 @@ from isotherm import (
     TTMM,
     AspectModel,
     DocumentMixture,
+    Engine,
     Exponential,
     Fixed,
+    Folds,
     HierarchicalClustering,
     IsothermWarning,
     LapPLSI,
@@ -33,6 +35,8 @@ from isotherm import (
 from isotherm.io import registry
 from support.estimators import V, X, assert_same
 
+FOLDS = Engine(holdout=Folds(3))
+WEIGHTS = ("document", "shared", "uniform")
 GROWS: dict[str, Any] = {"n_components": "auto", "max_components": 3}
 FACTORIZED = {"inference": "factorized"}
 LINKED = {"n_components": 3, "n_neighbors": 3}
@@ -62,19 +66,19 @@ ENGINE = ("over_relax", "precision", "device", "verbose")
 # What no docstring has words for, and what two choices make together.
 MORE: list[tuple[type[Any], dict[str, Any]]] = [
     (AspectModel, {"n_components": 1}),
-    (AspectModel, {"batches": Stepwise(batch=10)}),
+    (AspectModel, {"engine": Engine(batches=Stepwise(batch=10))}),
     (AspectModel, {"validation_fraction": 0.0}),
     (AspectModel, {"leave_one_out": True, "temper_prior": False}),
     (AspectModel, {**GROWS, "temper_prior": False}),
     *((OneSidedClustering, {**GROWS, "temper_prior": prior}) for prior in (True, False)),
     (OneSidedClustering, {"leave_one_out": True, "temper_prior": True, "start": Spectral(0.5)}),
     *((DocumentMixture, {**GROWS, "weights": one}) for one in ("shared", "uniform")),
-    *((DocumentMixture, {"cv": 3, "weights": one}) for one in ("document", "shared", "uniform")),
+    *((DocumentMixture, {"engine": FOLDS, "weights": one}) for one in WEIGHTS),
     (TwoSidedClustering, {"n_column_components": 2}),
     (TwoSidedClustering, {"n_column_components": 2, "temper_prior": False}),
     (HierarchicalClustering, {"tree": Tree.balanced(2)}),
     *((HierarchicalClustering, {"tree": Tree.balanced(2), "weights": one}) for one in OWN),
-    (HierarchicalClustering, {"weights": "full", "record_critical": True}),
+    (HierarchicalClustering, {"weights": "full", "engine": Engine(record_critical=True)}),
     (HierarchicalClustering, {"max_components": 1}),
     (GTM, {"n_components": 2, "n_nodes": (4, 5), "n_basis": (2, 3)}),
     (GTM, {"n_init": 1}),

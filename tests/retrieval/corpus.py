@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 from scipy import sparse
 
-from isotherm import AspectModel, Counts, Fixed, Noisy
+from isotherm import AspectModel, Counts, Engine, Fixed, Noisy
 from support.corpora import admixture
 
 WORDS = [f"w{j}" for j in range(40)]
@@ -40,7 +40,7 @@ def fitted(n_components: int = 4, temperature: float = 1.3, seed: int = 0) -> As
         temper_prior=False,
         tol=0.0,
         max_iter=3000,
-        precision="float64",
+        engine=Engine(precision="float64"),
         random_state=seed,
     ).fit(documents())
 

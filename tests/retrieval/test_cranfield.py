@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from isotherm import AspectModel, Counts, Fixed, Noisy, SearchIndex
+from isotherm import AspectModel, Counts, Engine, Fixed, Noisy, SearchIndex
 from isotherm.retrieval.evaluate import evaluate
 from isotherm.retrieval.trec import read_qrels, relevance
 
@@ -34,7 +34,7 @@ def index(folder: Path) -> SearchIndex:
         temper_prior=False,
         tol=0.0,
         max_iter=100,
-        over_relax=False,
+        engine=Engine(over_relax=False),
         random_state=0,
     ).fit(documents)
     return SearchIndex.of(model, documents)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from isotherm import GTM, PCP, AspectModel, Exponential, Grid, OneSidedClustering
+from isotherm import GTM, PCP, AspectModel, Engine, Exponential, Grid, OneSidedClustering
 from isotherm.io import checkpoint
 
 
@@ -31,7 +31,7 @@ class Crashing:
 # Estimators that run in other ways than those of `support.estimators`.
 MORE = {
     "grid": AspectModel(2, schedule=Grid((1.5, 1.2, 1.0))),
-    "critical": AspectModel(3, record_critical=True, schedule=Exponential(0.8)),
+    "critical": AspectModel(3, engine=Engine(record_critical=True), schedule=Exponential(0.8)),
     "two kinds of growth": OneSidedClustering("auto", max_components=4, schedule=Exponential(0.8)),
     "several starts": PCP(3, 4, n_init=2),
     "maps": GTM(n_nodes=4, n_basis=3, n_init=2, max_iter=30),

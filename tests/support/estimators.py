@@ -18,6 +18,7 @@ from isotherm import (
     TTMM,
     AspectModel,
     DocumentMixture,
+    Engine,
     Exponential,
     HierarchicalClustering,
     IsothermWarning,
@@ -39,7 +40,10 @@ V = RNG.standard_normal((40, 3)) * [3, 1, 0.3]
 ESTIMATORS: dict[str, Any] = {
     "aspect": AspectModel(3),
     "aspect, given settings": AspectModel(
-        3, schedule=Exponential(0.8, margin=0.9), start=Noisy(0.1), precision="float32"
+        3,
+        schedule=Exponential(0.8, margin=0.9),
+        start=Noisy(0.1),
+        engine=Engine(precision="float32"),
     ),
     "aspect, left out": AspectModel(2, leave_one_out=True),
     "clusters that grew": OneSidedClustering(

@@ -11,6 +11,7 @@ from isotherm import (
     GTM,
     AspectModel,
     Counts,
+    Engine,
     HierarchicalClustering,
     MappedCorpus,
     OneSidedClustering,
@@ -57,7 +58,7 @@ def grown() -> AspectModel:
 @cache
 def fixed() -> Fixed:
     stages = Stages()
-    model = AspectModel(4, callbacks=[stages], random_state=0).fit(counts())
+    model = AspectModel(4, engine=Engine(callbacks=[stages]), random_state=0).fit(counts())
     return Fixed(model, stages)
 
 

@@ -43,7 +43,12 @@ class Curve(NamedTuple):
 
 
 def cross_validate(
-    model: Model, annealer: Annealer, folds: Sequence[Fold], rng: Callable[[], np.random.Generator]
+    model: Model,
+    annealer: Annealer,
+    folds: Sequence[Fold],
+    rng: Callable[[], np.random.Generator],
+    *,
+    relative: bool = True,
 ) -> Curve:
     """Averaged curve of the held-out score over folds.
 
@@ -55,12 +60,17 @@ def cross_validate(
     folds : sequence of Fold
     rng : callable
         Returns a fresh generator with the same seed for every fold.
+    relative : bool
+        False compares folds at equal temperatures, for schedules that know no critical one.
     """
     curves = []
     for number, fold in enumerate(folds):
         fit = annealer.run(model, fold.data, rng(), heldout=fold.heldout)
         if fit.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
+        if not relative:
+            curves.append(_curve(fit.trace, 0.0, 1.0))
+            continue
         if not np.isfinite(fit.first_critical):
             raise IsothermError(
                 "the schedule has a fixed start; cross-validation compares folds relative to their "
@@ -74,7 +84,8 @@ def cross_validate(
         curves.append(curve)
     if not curves:
         raise IsothermError(
-            f"none of the {len(folds)} folds has structure to anneal; use fewer folds or no cv"
+            f"none of the {len(folds)} folds has structure to anneal; use fewer folds, or hold out "
+            "once"
         )
     grid = curves[0].relative
     scores = [_at(curve, grid) for curve in curves]
@@ -92,5 +103,6 @@ def _curve(trace: Sequence[Record], zero: float, scale: float) -> Curve:
 
 def _at(curve: Curve, grid: Array) -> Array:
     """Log score interpolated in the logarithm of the relative temperature."""
-    x, y = np.log(curve.relative[::-1]), np.minimum(curve.score[::-1], 700.0)
+    order = np.argsort(curve.relative)
+    x, y = np.log(curve.relative[order]), np.minimum(curve.score[order], 700.0)
     return np.asarray(np.interp(np.log(grid), x, y))

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isotherm import _checks
-from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.growth.linkage import met, tree_by_rows
 from isotherm.anneal.schedule import Exponential, Schedule, Splitting, lowest
 from isotherm.anneal.start import Spectral, Start
-from isotherm.anneal.stepwise import Stepwise
 from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
 from isotherm.estimators import leave_one_out
-from isotherm.estimators.base import Plan
+from isotherm.estimators.engine import Engine
 from isotherm.estimators.growing import GrowingEstimator
+from isotherm.estimators.plan import Plan
 from isotherm.models.aspect import Aspect
 from isotherm.models.leave_one_out import AspectLeaveOneOut
 from isotherm.placement.base import Expected
@@ -54,36 +52,21 @@ class AspectModel(GrowingEstimator):
         Where the components begin; `Spectral()` by default, `Noisy()` is the textbook start.
     validation_fraction : float
         Share of the tokens held out to choose the temperature; 0 cools to the end.
-    patience : int
-        Temperatures (with "auto": generations of splits) without improvement before the cooling
-        stops.
     temper_prior : bool
         Temper P(a) together with the likelihood; keeps aspects balanced. False is the paper's form.
     leave_one_out : bool
         Compute the posterior of a token from all other tokens (eqs. 42-45): less
         overfitting at low temperatures, at several times the cost and with a posterior for every
-        non-zero and component in memory. The free energy may then rise, and `over_relax` has no
+        non-zero and component in memory. The free energy may then rise, and over-relaxation has no
         effect. `transform` treats new rows as it does without.
-    memory_limit : float
-        Most memory, in GiB, that the posteriors of `leave_one_out` may take.
     tol : float
         A temperature is settled when a sweep lowers the free energy by no more than this many
         nats per token.
     max_iter : int
         Most sweeps over the data at one temperature.
-    over_relax : bool
-        Over-relaxed EM with an adaptive factor (at most 3) and a safeguard.
-    batches : Stepwise, optional
-        Begin every temperature with passes over batches of rows, after each of which the parameters
-        move (stepwise EM), such as `Stepwise(batch=2000)`; for collections where full sweeps are
-        wasteful. Free energies are still those of full sweeps.
-    record_critical : bool
-        Note the critical temperatures of all components in every record of `trace_` (an
-        eigen-solve for each).
-    callbacks : sequence of Callback
-    precision : {"auto", "float32", "float64", "bfloat16"}
-        Type of the tables; "auto" is float32 except for small problems. "bfloat16" is for
-        device="cuda" alone: float32, but sweeps gather three digits of it, in less time.
+    engine : Engine, optional
+        What few ever touch: what is held out, patience, over-relaxation, batches of rows, critical
+        temperatures in the trace, precision, callbacks; see `Engine`.
     n_jobs : int, optional
         Threads; None or -1 is all cores. The result does not depend on it, to the bit.
     device : {"cpu", "cuda", "torch"}
@@ -158,17 +141,11 @@ class AspectModel(GrowingEstimator):
         schedule: Schedule | None = None,
         start: Start | None = None,
         validation_fraction: float = 0.1,
-        patience: int = 2,
         temper_prior: bool = True,
         leave_one_out: bool = False,
-        memory_limit: float = 4.0,
         tol: float = 1e-4,
         max_iter: int = 100,
-        over_relax: bool = True,
-        batches: Stepwise | None = None,
-        record_critical: bool = False,
-        callbacks: Sequence[Callback] = (),
-        precision: str = "auto",
+        engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
         random_state: Any = None,
@@ -179,17 +156,11 @@ class AspectModel(GrowingEstimator):
         self.schedule = schedule
         self.start = start
         self.validation_fraction = validation_fraction
-        self.patience = patience
         self.temper_prior = temper_prior
         self.leave_one_out = leave_one_out
-        self.memory_limit = memory_limit
         self.tol = tol
         self.max_iter = max_iter
-        self.over_relax = over_relax
-        self.batches = batches
-        self.record_critical = record_critical
-        self.callbacks = callbacks
-        self.precision = precision
+        self.engine = engine
         self.n_jobs = n_jobs
         self.device = device
         self.random_state = random_state
@@ -205,9 +176,8 @@ class AspectModel(GrowingEstimator):
 
     def _check_parameters(self) -> None:
         _checks.flag("leave_one_out", self.leave_one_out)
-        _checks.number("memory_limit", self.memory_limit, 0.0)
         if self.leave_one_out:
-            leave_one_out.check_settings(self.n_components, self.schedule, self.batches)
+            leave_one_out.check_settings(self.n_components, self.schedule, self._settings.batches)
         super()._check_parameters()
         _checks.flag("temper_prior", self.temper_prior)
         if self.schedule is not None and lowest(self.schedule) <= 0:
@@ -231,7 +201,7 @@ class AspectModel(GrowingEstimator):
     def _learn(self, counts: Counts, weight: Array | None) -> None:
         if self.leave_one_out:
             leave_one_out.check_memory(
-                counts.nnz, self._n_first, str(self._kernels().dtype), self.memory_limit
+                counts.nnz, self._n_first, str(self._kernels().dtype), self._settings.memory_limit
             )
 
     def _schedule(self) -> Schedule:

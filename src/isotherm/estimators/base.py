@@ -1,435 +1,281 @@
-"""What all count estimators share: validation, placing, running, folding in, scoring, words.
-
-A shell defines its parameters, `_model` (settings of the model), `_schedule` and `_start` (how it
-is cooled when the user does not say); the rest is here.
-"""
+"""What every estimator shares: a fit that leaves no mess, and the settings of the engine."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+import inspect
 import logging
+import os
+import sys
 import warnings
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
-import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 
 from isotherm import _checks, _nested
-from isotherm._markup import Description, Part
-from isotherm.anneal import scores
-from isotherm.anneal.callbacks import HeldoutRule, time_is_up
-from isotherm.anneal.engine import Annealer
-from isotherm.anneal.fold import fold_in
-from isotherm.anneal.heldout import SMOOTHING, Heldout, HeldoutTokens, smoothed_unigram
-from isotherm.anneal.schedule import Fixed, Schedule
-from isotherm.anneal.start import Start, state_of
-from isotherm.anneal.trace import Fit, Outcome, Record
-from isotherm.data import checks, foreign
-from isotherm.data.base import Array
-from isotherm.data.counts import Counts, as_counts
-from isotherm.data.split import SPLIT_SEED, as_generator
+from isotherm.anneal import journal
+from isotherm.anneal.callbacks import Callback, Log, Progress
+from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
+from isotherm.anneal.schedule import Schedule
+from isotherm.anneal.trace import Outcome, Records
 from isotherm.data.stored import StoredCounts
-from isotherm.errors import IsothermError, IsothermWarning
-from isotherm.estimators.annealed import Annealed
-from isotherm.estimators.warming import loaded
-from isotherm.kernels.cpu.dense import one_blas_thread
-from isotherm.models.base import DEAD, CountModel, distinct_components
-from isotherm.placement.base import Data, Expected
-from isotherm.placement.place import changed, hold_out, place
+from isotherm.errors import IsothermError
+from isotherm.estimators.engine import MOVED, SETTINGS, Engine
+from isotherm.kernels.cpu.backend import MOST_THREADS
+from isotherm.kernels.devices import kernels_on
+from isotherm.placement.memory import watched
+from isotherm.placement.place import elsewhere, using
 
 log = logging.getLogger("isotherm")
 
-# Below this many non-zeros x components double precision costs nothing that anyone would notice.
-SMALL_WORK = 2_000_000
-# As many components as this are expected where the number is to be found.
-MANY = 64
-# Sweeps that give rows their weights where there is no time for more.
-BRIEF = 10
 
+class Annealed(BaseEstimator):
+    """Base of all estimators; not for direct use. A shell defines `_fit`."""
 
-class _Weights(NamedTuple):
-    weights: Array
+    # Why the fit stays in one process, where it does.
+    _one_process: str | None = "data are vectors"
 
+    # Settings of `engine` that mean something here, and what they are by default.
+    _takes: ClassVar[frozenset[str]] = frozenset(SETTINGS)
+    _default_patience: ClassVar[int] = 2
+    _default_over_relax: ClassVar[bool] = True
+    engine: Engine | None = None
 
-class Plan(NamedTuple):
-    """Data to cool on, data to finish on, what steers the stop, and how to cool."""
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "__init__" in vars(cls):
+            cls.__init__ = _refusing_moved(cls.__init__)  # type: ignore[method-assign]
 
-    data: Data
-    full: Any
-    heldout: Heldout | None
-    schedule: Schedule
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, client: Any = None) -> Self:
+        """Fit to data.
 
+        Parameters
+        ----------
+        X : array-like or dataframe, (I, J)
+            Non-negative counts (sparse matrices and Counts as well), or vectors for a map.
+        y : ignored
+        sample_weight : array-like (I,), optional
+            How often each row counts.
+        client : dask.distributed.Client, optional
+            Keep counts and row states on the workers of this cluster. No parameter of the
+            constructor: a connection can be neither cloned nor saved, and the result does not
+            depend on it.
 
-class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
-    """Base of the estimators for counts; not for direct use."""
-
-    # Whether everything goes through `_data`: then rows may come from the disk, block by block.
-    _streams = True
-    _one_process: str | None = None
-
-    def _fit(self, X: Any, sample_weight: Any) -> None:
-        self._check_parameters()
-        counts = self._counts(X, reset=True)
-        weight = checks.row_weights(sample_weight, counts.row_totals)
-        rng = as_generator(self.random_state)
-        total = counts.total if weight is None else float(weight @ counts.row_totals)
-        self._choose_precision(counts)
-        self._learn(counts, weight)
-        model = self._model(counts.n_rows, total)
-        plan = self._plan(model, counts, weight)
-        self._set_fitted(plan, *self._carried_out(plan, model, rng))
+        Returns
+        -------
+        self
+        """
+        batches = self._settings.batches
+        if client is not None and batches is not None:
+            raise IsothermError(
+                f"batches={batches!r} with a client; workers sweep all of their rows at once: "
+                "leave one of them out"
+            )
+        self._check_client(client)
+        if isinstance(X, StoredCounts):
+            self._load_libraries(X)
+        with self._afresh(), self._fit_told(), using(client), watched() as memory:
+            self._fit(X, sample_weight)
+            if isinstance(X, StoredCounts):
+                self.peak_memory_ = memory.peak
+                log.info("peak memory %.0f MB of %.0f MB allowed", memory.peak, X.memory)
+        return self
 
     def _load_libraries(self, counts: StoredCounts) -> None:
-        self._check_parameters()
-        self._check_streams(counts)
-        small = counts.nnz * self._n_expected < SMALL_WORK
-        loaded(self, "float64" if small and self.precision == "auto" else "float32")
+        """Load what a fit loads by fitting a few counts: a budget is for data, not for code."""
 
-    def _choose_precision(self, counts: Counts) -> None:
-        small = counts.nnz * self._n_expected < SMALL_WORK
-        auto = "float64" if small else "float32"
-        self.precision_ = auto if self.precision == "auto" else self.precision
-
-    def _carried_out(
-        self, plan: Plan, model: CountModel, rng: np.random.Generator
-    ) -> tuple[Fit, Fit]:
-        """The fit on all counts, and the one that chose the temperature."""
-        annealer = self._annealer(plan)
-        # Tables are narrow: threads of BLAS would wait for each other longer than they work.
-        with one_blas_thread():
-            cooled = self._cooled(annealer, plan, model, rng)
-            return self._finished(annealer, plan, cooled, rng), cooled
-
-    def transform(self, X: Any) -> Array:
-        """Weights of the components in each row, (I, K), by folding in.
-
-        Every row is treated by itself, at the temperature of the fit: the result does not depend
-        on the other rows. An empty row says nothing: it gets what the model holds without counts.
-        """
-        check_is_fitted(self)
-        data = self._placed(self._counts(X, reset=False))
-        rows = fold_in(self.model_, self.params_, data, self.temperature_)
-        return _row_weights(self.model_, self.params_, data, rows)
-
-    def perplexity(self, X: Any, X_heldout: Any = None, *, smoothing: float = SMOOTHING) -> float:
-        """Perplexity per token of held-out tokens, natural logarithm; lower is better.
-
-        Without `X_heldout`, document completion: half of the tokens of every row of X (chosen by
-        the row's content) are folded in and the other half predicted. With `X_heldout`, X is
-        folded in and `X_heldout`, other tokens of the same rows, predicted.
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters of this estimator; with `deep`, the settings of an engine that was given.
 
         Parameters
         ----------
-        X : counts (I, J)
-        X_heldout : counts (I, J), optional
-        smoothing : float
-            Share of the training corpus's unigram distribution in the prediction.
+        deep : bool
         """
-        check_is_fitted(self)
-        total, tokens = self._heldout(X, X_heldout, smoothing)
-        return scores.perplexity(total, tokens)
+        params: dict[str, Any] = super().get_params(deep)
+        engine = params.get("engine")
+        if deep and isinstance(engine, Engine):
+            params |= {f"engine__{name}": getattr(engine, name) for name in sorted(self._takes)}
+        return params
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Log-likelihood per token by document completion; higher is better."""
-        check_is_fitted(self)
-        total, tokens = self._heldout(X, None, SMOOTHING)
-        return total / tokens if tokens else float("nan")
-
-    def top_words(
-        self, n_words: int = 10, *, by: str = "probability", names: Any = None
-    ) -> list[list[str]]:
-        """Most telling columns of every component.
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; `engine__patience=4` sets one of the engine and leaves the others.
 
         Parameters
         ----------
-        n_words : int
-        by : {"probability", "lift"}
-            Order by P(y|k), or by P(y|k) / p(y) damped for rare columns.
-        names : sequence (J,), optional
-            Names of the columns, where the data of the fit had none, as a matrix of
-            CountVectorizer: its `get_feature_names_out()`.
+        **params : any
         """
-        check_is_fitted(self)
-        _checks.integer("n_words", n_words, 1)
-        _checks.one_of("by", by, ("probability", "lift"))
-        table = self.components_
-        if by == "lift":
-            # An average probability in the denominator keeps one-off columns down.
-            table = table / (self.unigram_ + 1.0 / len(self.unigram_))
-        names = self._column_names(names)
-        order = np.argsort(-table, axis=1, kind="stable")[:, :n_words]
-        return [[str(names[j]) for j in row] for row in order]
+        moved = [name for name in params if name in MOVED and name not in self._get_param_names()]
+        if moved:
+            raise IsothermError(_where(moved[0], params[moved[0]], type(self).__name__))
+        inside = {name: value for name, value in params.items() if name.startswith("engine__")}
+        super().set_params(**{name: params[name] for name in params if name not in inside})
+        settings = {name.removeprefix("engine__"): value for name, value in inside.items()}
+        unknown = sorted(settings.keys() - self._takes)
+        if unknown:
+            raise IsothermError(
+                f"engine__{unknown[0]}={settings[unknown[0]]!r}; the engine of a "
+                f"{type(self).__name__} takes {', '.join(sorted(self._takes))}"
+            )
+        if settings:
+            # The value may be that of other estimators too: it is replaced, never changed.
+            self.engine = dataclasses.replace(self._own_engine, **settings)
+        return self
 
-    def describe(self, n_words: int = 8, *, names: Any = None) -> Description:
-        """Readable summary of the fit: a line on the run, a line per component.
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Path of the file that was written; see `isotherm.save`."""
+        from isotherm.io import store
 
-        A str, which a notebook shows as a table.
+        return store.save(self, path)
 
-        Parameters
-        ----------
-        n_words : int
-        names : sequence (J,), optional
-            As in `top_words`.
-        """
-        check_is_fitted(self)
-        head = (
-            f"{type(self).__name__}: {len(self.weights_)} components "
-            f"({self.n_distinct_} distinct) at T = {self.temperature_:.4g}, "
-            f"{self.n_iter_} sweeps, {len({one.temperature for one in self.trace_})} temperatures"
-        )
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The estimator of this class that `save` wrote; see `isotherm.load`."""
+        from isotherm.format import values
+        from isotherm.io import store
+
+        found: Self = values.expect(store.load(path), cls, path)
+        return found
+
+    @contextmanager
+    def _afresh(self) -> Iterator[None]:
+        """Forget the last fit for a new one, but keep it where that fails."""
+        if journal.current() is not journal.NOTHING and self.random_state is None:
+            raise IsothermError(
+                "random_state=None with checkpoints; a fit that is gone on with needs the same "
+                "random numbers: give an integer"
+            )
+        before = dict(vars(self))
+        for name in [name for name in before if name.endswith("_")]:
+            delattr(self, name)
+        try:
+            yield
+        except BaseException:
+            # A fit that fails leaves the estimator as it was, fitted or not.
+            self.__dict__ = before
+            raise
+        self._come_home()
         if self.outcome_ == Outcome.INTERRUPTED.value:
-            head += f"\n{self.outcome_}"
-        words = self.top_words(n_words, names=names)
-        order = np.argsort(-self.weights_, kind="stable").tolist()
-        rows = [(k, f"{100 * self.weights_[k]:.1f} %", " ".join(words[k])) for k in order]
-        lines = [f"{k:4d}  {share:>7}  {shown}" for k, share, shown in rows]
-        part = Part(("component", "share", "words"), rows)
-        return Description("\n".join([head, *lines]), (head, part))
+            warnings.warn(f"fit was {self.outcome_}", ConvergenceWarning, stacklevel=4)
 
-    # What a shell may override ---------------------------------------------------------------
+    @contextmanager
+    def _fit_told(self) -> Iterator[None]:
+        """Tell callbacks of the beginning and the end of the fit."""
+        # Those that are none are refused when the parameters are checked.
+        listening = [one for one in self._settings.callbacks if isinstance(one, Callback)]
+        for callback in listening:
+            callback.on_fit_begin()
+        try:
+            yield
+        finally:
+            for callback in listening:
+                callback.on_fit_end()
 
-    def _model(self, n_rows: int, total: float) -> CountModel:
+    def _check_client(self, client: Any) -> None:
+        """Refuse a cluster where a fit has no blocks to give to its workers."""
+        if client is not None and self._one_process is not None:
+            raise IsothermError(
+                f"client= with {type(self).__name__}, whose {self._one_process}: it is fitted in "
+                "one process; leave client out"
+            )
+
+    def _fit(self, X: Any, sample_weight: Any) -> None:
         raise NotImplementedError
 
-    def _schedule(self) -> Schedule:
-        raise NotImplementedError
+    def _come_home(self) -> None:
+        """Keep what was fitted on the host, wherever that was."""
+        for name, value in list(vars(self).items()):
+            if name.endswith("_"):
+                found = _nested.on_host(value)
+                setattr(self, name, Records(found) if name.endswith("trace_") else found)
 
-    def _start(self) -> Start:
-        raise NotImplementedError
+    def _check_engine(self) -> None:
+        """Refuse settings of the engine that make no sense."""
+        _checks.number("tol", self.tol, 0.0)
+        _checks.integer("max_iter", self.max_iter, 1)
+        engine = self._settings
+        useless = [name for name in self._own_engine.changed() if name not in self._takes]
+        if useless:
+            raise IsothermError(
+                f"engine={self.engine!r} with {type(self).__name__}, which has no use for "
+                f"{useless[0]}; leave it out (it takes {', '.join(sorted(self._takes))})"
+            )
+        if self.n_jobs is not None and not (isinstance(self.n_jobs, int) and self.n_jobs == -1):
+            _checks.integer("n_jobs", self.n_jobs, 1, MOST_THREADS)
+        precision = "float32" if engine.precision == "auto" else engine.precision
+        kernels_on(self.device, precision, elsewhere=elsewhere())
+        _checks.provides("schedule", self.schedule, "next", "Exponential() or Fixed(1.0)")
 
-    def _plan(self, model: CountModel, counts: Counts, weight: Array | None) -> Plan:
-        """Tokens held out of every row steer the stop (Hofmann's validation perplexity)."""
-        schedule = self._cooling()
-        full = self._data(counts, weight)
-        if self.validation_fraction:
-            kept, held = hold_out(counts, self.validation_fraction, SPLIT_SEED)
-            data = self._data(kept, weight)
-            beside = data.beside(held)
-            if data.summary.total > 0 and beside.summary.total > 0:
-                return Plan(data, full, HeldoutTokens(beside), schedule)
-            self._warn_of_nothing_held_out()
-        return Plan(full, full, None, schedule)
+    def _kernels(self) -> Any:
+        # The precision of the fit: that of a batch by itself would depend on its size.
+        threads = None if self.n_jobs in (None, -1) else int(self.n_jobs)
+        return kernels_on(self.device, self.precision_, threads, elsewhere=elsewhere())
 
-    def _learn(self, counts: Counts, weight: Array | None) -> None:
-        """Remember what `_prepared` will need; refuse counts that are too much."""
+    @property
+    def _own_engine(self) -> Engine:
+        """The engine as it was given."""
+        engine = Engine() if self.engine is None else self.engine
+        if not isinstance(engine, Engine):
+            raise IsothermError(
+                f"engine={engine!r}; it must be an Engine, such as Engine(patience=4), or None"
+            )
+        return engine
 
-    def _prepared(self, counts: Counts) -> Counts:
-        """Counts as the model is given them."""
-        return counts
-
-    def _placed(self, counts: Counts) -> Any:
-        """New rows as the model folds them in."""
-        return self._data(counts, None, new=True)
-
-    # The rest --------------------------------------------------------------------------------
-
-    def _data(self, counts: Any, weight: Array | None, *, new: bool = False) -> Any:
-        """Counts as the model is given them, placed where they belong; new rows without batches."""
-        if type(self)._prepared is not CountEstimator._prepared:
-            counts = changed(counts, self._prepared)
-        batch = None if new or self.batches is None else self.batches.batch
-        return place(
-            counts, self._kernels(), weight=weight, n_components=self._n_expected, batch=batch
+    @property
+    def _settings(self) -> Engine:
+        """The settings of the engine, with what is the default of this estimator."""
+        engine = self._own_engine
+        over_relax = self._default_over_relax if engine.over_relax is None else engine.over_relax
+        return dataclasses.replace(
+            engine, patience=self._patience_of(engine), over_relax=over_relax
         )
 
     @property
-    def _n_expected(self) -> int:
-        """Number of components to expect."""
-        return int(self.n_components)
+    def _patience(self) -> int:
+        return self._patience_of(self._own_engine)
 
-    def _cooling(self) -> Schedule:
-        """The user's schedule, or the default one."""
-        schedule: Schedule = self.schedule or self._schedule()
-        return schedule
+    def _patience_of(self, engine: Engine) -> int:
+        return self._default_patience if engine.patience is None else engine.patience
 
-    def _cooled(
-        self, annealer: Annealer, plan: Plan, model: CountModel, rng: np.random.Generator
-    ) -> Fit:
-        return annealer.run(model, plan.data, rng, heldout=plan.heldout)
-
-    def _check_n_components(self) -> None:
-        _checks.integer("n_components", self.n_components, 1)
-
-    def _check_parameters(self) -> None:
-        self._check_n_components()
-        _checks.number("validation_fraction", self.validation_fraction, 0.0, 0.9)
-        _checks.integer("patience", self.patience, 1)
-        self._check_engine()
-        _checks.provides("start", self.start, "state", "Spectral() or Noisy()")
-
-    def _counts(self, X: Any, *, reset: bool) -> Counts:
-        """Validated counts; a fit remembers the columns, everything after is held to them."""
-        counts = self._read(X, reset=reset)
-        if reset:
-            checks.size_of_counts(counts)
-        return counts
-
-    def _read(self, X: Any, *, reset: bool) -> Counts:
-        if isinstance(X, Counts):
-            self._check_names(X, reset)
-            return X
-        if isinstance(X, StoredCounts):
-            self._check_streams(X)
-            self._check_names(X, reset)
-            return X  # type: ignore[return-value]  # what is asked of it, it has
-        if foreign.is_annotated(X):
-            foreign.check_raw(X)
-            counts = as_counts(X, allow_empty=not reset)
-            self._check_names(counts, reset)
-            return counts
-        foreign.check_table(X)
-        checked = validate_data(
-            self,
-            X,
-            reset=reset,
-            # Duplicates are summed by `as_counts`, in a type that cannot overflow.
-            accept_sparse=["csr", "csc", "coo", "bsr", "dia"],
-            dtype="numeric",
-            ensure_non_negative=True,
-        )
-        return as_counts(checked, allow_empty=not reset)
-
-    def _warn_of_nothing_held_out(self) -> None:
-        if self._n_expected == 1:
-            return  # there is no temperature to choose
-        message = (
-            f"validation_fraction={self.validation_fraction} of so few counts holds nothing out: "
-            "cooled to the end of the schedule"
-        )
-        warnings.warn(message, IsothermWarning, stacklevel=5)
-
-    def _check_streams(self, X: StoredCounts) -> None:
-        if not self._streams:
-            raise IsothermError(
-                f"X is {X!r}, and {type(self).__name__} needs counts in memory; pass X.load(), or "
-                "use a model whose rows are not linked, such as AspectModel"
-            )
-
-    def _check_names(self, X: Counts | StoredCounts, reset: bool) -> None:
-        if reset:
-            self.n_features_in_ = X.n_columns
-            if X.column_names is not None:
-                self.feature_names_in_ = X.column_names
-            elif hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
-            return
-        if X.n_columns != self.n_features_in_:
-            raise IsothermError(
-                f"X has {X.n_columns} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input; count over the columns of the fit"
-            )
-        known = getattr(self, "feature_names_in_", None)
-        if known is not None and X.column_names is not None and list(known) != list(X.column_names):
-            raise IsothermError(
-                "the column names of X differ from those of the fit; "
-                "count over the same columns in the same order"
-            )
-
-    def _annealer(self, plan: Plan) -> Annealer:
-        engine = self._engine(plan.schedule)
-        callbacks = list(engine.callbacks)
-        if plan.heldout is not None and not plan.schedule.restarts:
-            callbacks.append(HeldoutRule(self.patience))
-        start = self.start or self._start()
-        return dataclasses.replace(engine, start=start, callbacks=callbacks)
-
-    def _finished(
-        self, annealer: Annealer, plan: Plan, cooled: Fit, rng: np.random.Generator
-    ) -> Fit:
-        """The chosen state, settled on all counts at the chosen temperature.
-
-        After an interrupt, or when time is up, rows get their weights and a single sweep is done.
-        """
-        if plan.data is plan.full:
-            return cooled
-        state = state_of(cooled.model, plan.full, cooled.state.params)
-        end = dataclasses.replace(
-            annealer, schedule=Fixed(cooled.temperature), callbacks=(), growth=None
-        )
-        outcome = cooled.outcome
-        if outcome is not Outcome.INTERRUPTED and not time_is_up(annealer.callbacks):
-            try:
-                return end.run(cooled.model, plan.full, rng, state=state)
-            except KeyboardInterrupt:
-                log.warning("interrupted while settling on all counts")
-                outcome = Outcome.INTERRUPTED
-        if cooled.model.for_new_rows() is cooled.model:
-            # From rows that know nothing, a single sweep would make components alike.
-            params, T = cooled.state.params, cooled.temperature
-            state = state._replace(
-                rows=fold_in(cooled.model, params, plan.full, T, max_sweeps=BRIEF)
-            )
-        once = dataclasses.replace(end, max_sweeps=1, stepwise=None)
-        short = once.run(cooled.model, plan.full, rng, state=state)
-        return dataclasses.replace(short, outcome=outcome)
-
-    def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
-        weight, table = fit.model.components(fit.state.params)
-        self.model_ = fit.model
-        self.params_ = fit.state.params
-        self.components_ = np.ascontiguousarray(table.T, dtype=np.float64)
-        self.weights_ = np.asarray(weight, np.float64)
-        self.row_weights_ = _row_weights(fit.model, fit.state.params, plan.full, fit.state.rows)
-        self.temperature_ = fit.temperature
-        self.first_critical_ = cooled.first_critical
-        self.trace_: tuple[Record, ...] = cooled.trace
-        interrupted = Outcome.INTERRUPTED in (cooled.outcome, fit.outcome)
-        self.outcome_ = (Outcome.INTERRUPTED if interrupted else cooled.outcome).value
-        self.free_energy_ = fit.trace[-1].free_energy
-        self.n_iter_ = cooled.n_sweeps + (0 if fit is cooled else fit.n_sweeps)
-        self.n_components_ = len(weight)
-        self.n_alive_ = int((weight > DEAD).sum())
-        self.n_distinct_ = len(distinct_components(weight, table))
-        self.unigram_ = plan.full.summary.column_totals / plan.full.summary.total
-        self.background_ = smoothed_unigram(plan.full.summary)
-
-    def _heldout(self, X: Any, X_heldout: Any, smoothing: float) -> tuple[float, float]:
-        _checks.number("smoothing", smoothing, 0.0, 1.0)
-        given: Any = self._counts(X, reset=False)
-        if isinstance(given, StoredCounts):
-            parts = [self._heldout(rows, None, smoothing) for rows in given.pieces()]
-            return sum(total for total, _ in parts), sum(tokens for _, tokens in parts)
-        if X_heldout is None:
-            given, held = scores.completion_halves(given)
-        else:
-            held = self._counts(X_heldout, reset=False)
-        return scores.heldout_log_likelihood(
-            self.model_,
-            self.params_,
-            self.temperature_,
-            self._placed(given),
-            held,
-            self.background_,
-            self._kernels(),
-            smoothing,
+    def _engine(self, schedule: Schedule) -> Annealer:
+        """The engine with this estimator's settings."""
+        settings = self._settings
+        callbacks: list[Callback] = [Log(), *settings.callbacks]
+        if self.verbose or (self.verbose is None and sys.stderr.isatty()):
+            callbacks.append(Progress(delay=0.0 if self.verbose else 2.0))
+        return Annealer(
+            schedule,
+            relaxation=Relaxation(cap=3.0) if settings.over_relax else NO_RELAXATION,
+            tol=self.tol,
+            max_sweeps=self.max_iter,
+            record_critical=settings.record_critical,
+            stepwise=settings.batches,
+            callbacks=callbacks,
         )
 
-    def _column_names(self, given: Any = None) -> Array:
-        if given is not None:
-            return checks.column_names(given, self.n_features_in_)
-        names = getattr(self, "feature_names_in_", None)
-        return np.arange(self.n_features_in_) if names is None else names
 
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.weights_)
+def _refusing_moved(init: Callable[..., None]) -> Callable[..., None]:
+    """A constructor that says where a parameter went which is part of `engine` now."""
+    own = inspect.signature(init).parameters
 
-    def __sklearn_tags__(self) -> Any:
-        """Sparse, non-negative input."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        return tags
+    @functools.wraps(init)
+    def checked(self: Any, *args: Any, **params: Any) -> None:
+        for name, value in params.items():
+            if name in MOVED and name not in own:
+                raise IsothermError(_where(name, value, type(self).__name__))
+        init(self, *args, **params)
+
+    return checked
 
 
-def _row_weights(model: CountModel, params: Any, data: Any, rows: Any) -> Array:
-    """Weights of the components in every row, (I, K) float64, made where the rows are."""
-    made, _, _ = data.sweep(_mix, rows, model, params)
-    weights: Array = _nested.on_host(data.gather(made)).weights
-    return weights
-
-
-def _mix(k: Any, block: Any, rows: Any, model: CountModel, params: Any) -> Expected:
-    weights = np.asarray(_nested.on_host(model.mixture(params, rows)).weights, np.float64)
-    return Expected(_Weights(weights), (), 0.0)
+def _where(name: str, value: Any, kind: str) -> str:
+    """What to write in place of a parameter that is part of `engine` now."""
+    setting = MOVED[name].format(f"{name}={value!r}" if name != "cv" else f"{value!r}")
+    return (
+        f"{name}={value!r}; {name} is a setting of the engine now: write "
+        f"{kind}(..., engine=Engine({setting}))"
+    )

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from isotherm import _checks
-from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.schedule import Exponential, Schedule, Splitting
 from isotherm.anneal.start import Spectral, Start
-from isotherm.anneal.stepwise import Stepwise
 from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
 from isotherm.errors import IsothermError
 from isotherm.estimators import leave_one_out
-from isotherm.estimators.base import Plan
+from isotherm.estimators.engine import SETTINGS, Engine
 from isotherm.estimators.growing import AUTO, GrowingEstimator
+from isotherm.estimators.holdout import Rows, Tokens
+from isotherm.estimators.plan import Plan
 from isotherm.models.base import CountModel
 from isotherm.models.cluster import Cluster
 from isotherm.models.leave_one_out import ClusterLeaveOneOut
@@ -49,9 +48,6 @@ class OneSidedClustering(GrowingEstimator):
         Where the clusters begin; `Spectral(size=1.0)` by default.
     validation_fraction : float
         Share of the tokens held out to choose the temperature; 0 cools to the end.
-    patience : int
-        Temperatures (with "auto": generations of splits) without improvement before the cooling
-        stops.
     temper_prior : bool or "auto"
         Temper P(c) together with the likelihood: keeps clusters balanced on sparse text. "auto" is
         True for a given number of clusters; where the number is found both are tried, and the
@@ -71,13 +67,11 @@ class OneSidedClustering(GrowingEstimator):
     leave_one_out : bool
         Compute the posterior of a row from the counts of all other rows (eqs. 46, 47):
         less overfitting with many clusters. Needs pseudo-counts; the free energy may rise, rows may
-        go to and fro at low temperatures until `max_iter`, and `over_relax` has no effect.
+        go to and fro at low temperatures until `max_iter`, and over-relaxation has no effect.
         `row_weights_` and `labels_` are those of the rows left out; `transform` and `predict` treat
         rows as new ones.
-    tol, max_iter, over_relax, batches, record_critical, callbacks, precision
-        As in `AspectModel`.
-    n_jobs, device, random_state, verbose
-        As in `AspectModel`.
+    tol, max_iter, engine, n_jobs, device, random_state, verbose
+        As in `AspectModel`; the patience of the engine is 3 by default.
 
     Attributes
     ----------
@@ -108,6 +102,10 @@ class OneSidedClustering(GrowingEstimator):
     True
     """
 
+    _takes = frozenset(SETTINGS) - {"memory_limit"}
+    _default_patience = 3
+    _holds_out = (Tokens, Rows)
+
     def __init__(
         self,
         n_components: int | str = 8,
@@ -116,18 +114,13 @@ class OneSidedClustering(GrowingEstimator):
         schedule: Schedule | None = None,
         start: Start | None = None,
         validation_fraction: float = 0.1,
-        patience: int = 3,
         temper_prior: bool | str = "auto",
         pseudo_count: float | None = None,
         equal_rows: bool = False,
         leave_one_out: bool = False,
         tol: float = 1e-4,
         max_iter: int = 100,
-        over_relax: bool = True,
-        batches: Stepwise | None = None,
-        record_critical: bool = False,
-        callbacks: Sequence[Callback] = (),
-        precision: str = "auto",
+        engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
         random_state: Any = None,
@@ -138,18 +131,13 @@ class OneSidedClustering(GrowingEstimator):
         self.schedule = schedule
         self.start = start
         self.validation_fraction = validation_fraction
-        self.patience = patience
         self.temper_prior = temper_prior
         self.pseudo_count = pseudo_count
         self.equal_rows = equal_rows
         self.leave_one_out = leave_one_out
         self.tol = tol
         self.max_iter = max_iter
-        self.over_relax = over_relax
-        self.batches = batches
-        self.record_critical = record_critical
-        self.callbacks = callbacks
-        self.precision = precision
+        self.engine = engine
         self.n_jobs = n_jobs
         self.device = device
         self.random_state = random_state
@@ -170,7 +158,7 @@ class OneSidedClustering(GrowingEstimator):
     def _check_parameters(self) -> None:
         _checks.flag("leave_one_out", self.leave_one_out)
         if self.leave_one_out:
-            leave_one_out.check_settings(self.n_components, self.schedule, self.batches)
+            leave_one_out.check_settings(self.n_components, self.schedule, self._settings.batches)
         super()._check_parameters()
         _checks.one_of("temper_prior", self.temper_prior, (True, False, "auto"))
         _checks.flag("equal_rows", self.equal_rows)

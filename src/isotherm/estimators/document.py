@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import warnings
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-from scipy import sparse
-from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from isotherm import _checks
-from isotherm.anneal.callbacks import Callback, Log
-from isotherm.anneal.critical import first_critical
-from isotherm.anneal.crossval import Curve, Fold, cross_validate
 from isotherm.anneal.heldout import HeldoutRows
-from isotherm.anneal.schedule import Adaptive, Exponential, Linear, Schedule, lowest
+from isotherm.anneal.schedule import Exponential, Schedule, lowest
 from isotherm.anneal.start import Noisy, Start
-from isotherm.anneal.stepwise import Stepwise
 from isotherm.anneal.trace import Fit
-from isotherm.data.base import Array
-from isotherm.data.counts import Counts, as_counts
-from isotherm.data.split import SPLIT_SEED, hold_out_rows
-from isotherm.data.stored import StoredCounts
 from isotherm.errors import IsothermError, IsothermWarning
-from isotherm.estimators.base import Plan
+from isotherm.estimators.engine import SETTINGS, Engine
 from isotherm.estimators.growing import GrowingEstimator
+from isotherm.estimators.holdout import DENSITIES, Rows, Tokens
+from isotherm.estimators.plan import Plan, without_columns
 from isotherm.models.base import CountModel
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
@@ -70,23 +59,10 @@ class DocumentMixture(GrowingEstimator):
         Where the topics begin; `Noisy(0.1)` by default.
     validation_fraction : float
         Share of the rows held out to choose the temperature; 0 cools to the end.
-    cv : int, splitter or iterable of (train, test) indices, optional
-        Choose the temperature by cross-validation over folds of rows instead.
-    train_weight, test_weight : float
-        Weights a and b of the total perplexity: log-likelihood per token of training and of
-        held-out rows.
-    per_token : bool
-        Weigh log-likelihoods per token of either part; False adds the raw sums (eq. 4.14), which
-        leans to the larger part.
-    density : {"prior", "fold-in", "best"}
-        Density of an unseen row: mean training weights, weights folded in, or its best topic.
-    patience : int
-        Temperatures (with "auto": generations of splits) without improvement before the cooling
-        stops.
-    tol, max_iter, over_relax, batches, record_critical, callbacks, precision
-        As in `AspectModel`.
-    n_jobs, device, random_state, verbose
-        As in `AspectModel`.
+    tol, max_iter, engine, n_jobs, device, random_state, verbose
+        As in `AspectModel`; the patience of the engine is 3 by default. What is held out is
+        `Engine(holdout=Rows(...))`, whose density and weights can be chosen, and
+        `Engine(holdout=Folds(5))` cross-validates.
 
     Attributes
     ----------
@@ -97,7 +73,7 @@ class DocumentMixture(GrowingEstimator):
     row_weights_ : (I, K)
         Psi: weights of each training row.
     cv_curve_ : Curve
-        Mean score against relative temperature; only with `cv`.
+        Mean score against relative temperature; only with `Folds`.
     topic_tree_ : Tree
         Components with similar columns, joined from below by Ward's criterion: a row has one of
         them, so that hardly any two meet in one. The similarity of a node is the share of all
@@ -107,6 +83,10 @@ class DocumentMixture(GrowingEstimator):
     temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_, precision_
         As in `AspectModel`.
     """
+
+    _takes = frozenset(SETTINGS) - {"memory_limit"}
+    _default_patience = 3
+    _holds_out = (Rows, Tokens)
 
     def __init__(
         self,
@@ -119,19 +99,9 @@ class DocumentMixture(GrowingEstimator):
         schedule: Schedule | None = None,
         start: Start | None = None,
         validation_fraction: float = 0.1,
-        cv: Any = None,
-        train_weight: float = 0.0,
-        test_weight: float = 1.0,
-        per_token: bool = True,
-        density: str = "prior",
-        patience: int = 3,
         tol: float = 1e-6,
         max_iter: int = 100,
-        over_relax: bool = True,
-        batches: Stepwise | None = None,
-        record_critical: bool = False,
-        callbacks: Sequence[Callback] = (),
-        precision: str = "auto",
+        engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
         random_state: Any = None,
@@ -145,41 +115,38 @@ class DocumentMixture(GrowingEstimator):
         self.schedule = schedule
         self.start = start
         self.validation_fraction = validation_fraction
-        self.cv = cv
-        self.train_weight = train_weight
-        self.test_weight = test_weight
-        self.per_token = per_token
-        self.density = density
-        self.patience = patience
         self.tol = tol
         self.max_iter = max_iter
-        self.over_relax = over_relax
-        self.batches = batches
-        self.record_critical = record_critical
-        self.callbacks = callbacks
-        self.precision = precision
+        self.engine = engine
         self.n_jobs = n_jobs
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
-    def score_rows(self, X: Any) -> float:
-        """Log density per token of whole unseen rows, by `density`; higher is better."""
+    def score_rows(self, X: Any, *, density: str | None = None) -> float:
+        """Log density per token of whole unseen rows; higher is better.
+
+        Parameters
+        ----------
+        X : counts (I, J)
+        density : {"prior", "fold-in", "best"}, optional
+            Mean training weights, weights folded in, or the best topic; by default that of
+            `Engine(holdout=Rows(density=...))`.
+        """
         check_is_fitted(self)
+        rule = self._held_out
+        if density is None:
+            density = rule.density if isinstance(rule, Rows) else "prior"
+        _checks.one_of("density", density, DENSITIES)
         known = partial(without_columns, unknown=self.unigram_ == 0)
         counts = changed(self._counts(X, reset=False), known)
-        held = HeldoutRows(self._placed(counts), density=self.density)
+        held = HeldoutRows(self._placed(counts), density=density)
         return held.log_density(self.model_, self.params_, self.temperature_)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         _checks.one_of("weights", self.weights, ("document", "shared", "uniform"))
         _checks.flag("stepwise", self.stepwise)
-        if self._grows and self.cv is not None:
-            raise IsothermError(
-                f"cv={self.cv!r} with n_components='auto'; folds grow different numbers of topics: "
-                "use validation_fraction, or give a number of topics"
-            )
         if self._grows and self.stepwise:
             raise IsothermError(
                 "stepwise=True with n_components='auto'; weights that are updated step by step do "
@@ -197,14 +164,6 @@ class DocumentMixture(GrowingEstimator):
                 f"schedule={self.schedule!r} goes below T = 1, where weights per document are hard "
                 "already; end at 1 or above"
             )
-        _checks.number("train_weight", self.train_weight, 0.0)
-        _checks.number("test_weight", self.test_weight, 0.0)
-        _checks.flag("per_token", self.per_token)
-        if self.train_weight == self.test_weight == 0:
-            raise IsothermError(
-                "train_weight and test_weight are both 0; the total perplexity needs one of them"
-            )
-        _checks.one_of("density", self.density, ("prior", "fold-in", "best"))
 
     def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
         super()._set_fitted(plan, fit, cooled)
@@ -235,110 +194,3 @@ class DocumentMixture(GrowingEstimator):
 
     def _start(self) -> Start:
         return Noisy(0.1)
-
-    def _plan(self, model: CountModel, counts: Any, weight: Array | None) -> Plan:
-        """Rows held out whole steer the stop (Choi's total perplexity), once or fold by fold."""
-        schedule = self._cooling()
-        full = self._data(counts, weight)
-        plan = Plan(full, full, None, schedule)
-        if self.cv is not None:
-            if isinstance(counts, StoredCounts):
-                raise IsothermError(
-                    f"cv={self.cv!r} with counts on the disk; folds need them in memory: pass "
-                    "X.load(), or use validation_fraction"
-                )
-            return plan._replace(schedule=self._cross_validated(model, plan, counts, weight))
-        if isinstance(counts, StoredCounts):
-            fold = self._streamed_fold(counts, weight)
-        else:
-            kept, held = hold_out_rows(counts, self.validation_fraction, SPLIT_SEED)
-            fold = self._fold(counts, weight, kept, held)
-        if fold is None and self.validation_fraction:
-            self._warn_of_nothing_held_out()
-        return plan if fold is None else plan._replace(data=fold.data, heldout=fold.heldout)
-
-    def _cross_validated(
-        self, model: CountModel, plan: Plan, counts: Counts, weight: Array | None
-    ) -> Schedule:
-        """The schedule, ended where the folds' mean score is best."""
-        schedule = plan.schedule
-        if not isinstance(schedule, Exponential | Linear | Adaptive) or schedule.start is not None:
-            raise IsothermError(
-                f"cv={self.cv!r} with schedule={schedule!r}; cross-validation moves the end of a "
-                "cooling schedule with an open start: use Exponential, Linear or Adaptive"
-            )
-        made = [
-            self._fold(counts, weight, kept, held)
-            for kept, held in check_cv(self.cv).split(counts.matrix)
-        ]
-        folds = [fold for fold in made if fold is not None]
-        if not folds:
-            raise IsothermError(
-                f"cv={self.cv!r}: in no fold do training and held-out rows share a column; "
-                "use fewer folds or validation_fraction"
-            )
-        # The user's callbacks are for the fit itself, not for every fold.
-        annealer = dataclasses.replace(self._annealer(plan), callbacks=(Log(),))
-        self.cv_curve_: Curve = cross_validate(
-            model, annealer, folds, lambda: np.random.default_rng(SPLIT_SEED)
-        )
-        zero = model.zero_temperature
-        end = zero + self.cv_curve_.best * (first_critical(model, plan.full) - zero)
-        return dataclasses.replace(schedule, end=end)
-
-    def _fold(self, counts: Counts, weight: Array | None, kept: Array, held: Array) -> Fold | None:
-        """Rows to fit and rows to score; None where either part is without tokens."""
-        if not len(kept) or not len(held):
-            return None
-        train, test = counts.take_rows(kept), counts.take_rows(held)
-        known = train.column_totals > 0
-        test = without_columns(test, ~known)
-        weights = [None if weight is None else weight[rows] for rows in (kept, held)]
-        data = self._data(train, weights[0])
-        unseen = self._data(test, weights[1], new=True)
-        return self._scored(data, unseen)
-
-    def _streamed_fold(self, counts: Any, weight: Array | None) -> Fold | None:
-        """The same of rows on the disk: those of the other part are there, empty and weightless."""
-        fraction = self.validation_fraction
-        held = np.concatenate([_held(rows, fraction) for rows in counts.pieces()])
-        own = np.ones(len(held)) if weight is None else weight
-        train = counts.changed(partial(_part, fraction=fraction, held=False))
-        test = counts.changed(partial(_part, fraction=fraction, held=True))
-        data = self._data(train, own * ~held)
-        unknown = data.summary.column_totals == 0
-        test = test.changed(partial(without_columns, unknown=unknown))
-        return self._scored(data, self._data(test, own * held, new=True))
-
-    def _scored(self, data: Any, unseen: Any) -> Fold | None:
-        if not (data.summary.total > 0 and unseen.summary.total > 0):
-            return None
-        heldout = HeldoutRows(
-            unseen, self.train_weight, self.test_weight, self.density, self.per_token
-        )
-        return Fold(data, heldout)
-
-
-def _held(rows: Counts, fraction: float) -> Array:
-    """Whether each row is held out, (I,)."""
-    out = np.zeros(rows.n_rows, bool)
-    out[hold_out_rows(rows, fraction, SPLIT_SEED)[1]] = True
-    return out
-
-
-def _part(rows: Counts, fraction: float, held: bool) -> Counts:
-    """The rows that are held out, or the others; the rest of them are empty."""
-    mine = _held(rows, fraction) == held
-    matrix = sparse.csr_array(sparse.diags_array(mine.astype(rows.matrix.dtype)) @ rows.matrix)
-    return as_counts(matrix, rows.row_names, rows.column_names, allow_empty=True)
-
-
-def without_columns(counts: Counts, unknown: Array) -> Counts:
-    """Counts with the cells of the unknown columns (J,) emptied; says how many tokens that was."""
-    lost = float(counts.column_totals[unknown].sum())
-    if not lost:
-        return counts
-    log.info("%g of %g held-out tokens are of columns unseen in training", lost, counts.total)
-    matrix = counts.matrix.copy()
-    matrix.data[unknown[matrix.indices]] = 0
-    return as_counts(matrix, counts.row_names, counts.column_names, allow_empty=True)

@@ -8,8 +8,8 @@ import numpy as np
 
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
-from isotherm.estimators.annealed import Annealed
-from isotherm.estimators.base import CountEstimator
+from isotherm.estimators.base import Annealed
+from isotherm.estimators.counts import CountEstimator
 from isotherm.tree import Tree
 
 

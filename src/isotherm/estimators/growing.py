@@ -24,7 +24,8 @@ from isotherm.data import checks
 from isotherm.data.base import Array
 from isotherm.data.split import as_generator
 from isotherm.errors import IsothermError
-from isotherm.estimators.base import MANY, CountEstimator, Plan
+from isotherm.estimators.counts import MANY, CountEstimator
+from isotherm.estimators.plan import Plan
 from isotherm.estimators.untempered import cooled_tempered, has_untempered_prior
 from isotherm.kernels.cpu.dense import one_blas_thread
 from isotherm.models.base import CountModel
@@ -218,7 +219,7 @@ class GrowingEstimator(CountEstimator):
         callbacks = list(engine.callbacks)
         if plan.heldout is not None:
             gain = growth.needed(plan.heldout.size)
-            callbacks.append(GenerationRule(self.patience, gain, limit=growth.enough))
+            callbacks.append(GenerationRule(self._patience, gain, limit=growth.enough))
         return dataclasses.replace(engine, start=Noisy(), callbacks=callbacks, growth=growth)
 
     def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
@@ -13,7 +13,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from isotherm import _checks, _nested
-from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.critical import first_critical
 from isotherm.anneal.schedule import Exponential, Fixed, Schedule, lowest
 from isotherm.anneal.start import state_of
@@ -23,7 +22,8 @@ from isotherm.data.base import Array
 from isotherm.data.split import as_generator
 from isotherm.data.vectors import vector_blocks
 from isotherm.errors import IsothermError, IsothermWarning
-from isotherm.estimators.annealed import Annealed
+from isotherm.estimators.base import Annealed
+from isotherm.estimators.engine import Engine
 from isotherm.estimators.mapping import (
     best_of,
     check_units,
@@ -98,14 +98,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         per row.
     max_iter : int
         Most sweeps over the data at one temperature; ten times as many at the last.
-    over_relax : bool
-        Over-relaxed EM with an adaptive factor (at most 3) and a safeguard.
-    record_critical : bool
-        Note the next critical temperatures in every record of `trace_` (an eigen-solve each).
-    callbacks : sequence of Callback
-    precision : {"auto", "float32", "float64"}
-        Type of the large products; "auto" is float32 except for small problems.
-    n_jobs, device, random_state, verbose
+    engine, n_jobs, device, random_state, verbose
         As in `AspectModel`.
 
     Attributes
@@ -142,6 +135,8 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
     True
     """
 
+    _takes = frozenset({"over_relax", "record_critical", "precision", "callbacks"})
+
     def __init__(
         self,
         n_components: int = 2,
@@ -157,10 +152,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         projection: str = "mean",
         tol: float = 1e-5,
         max_iter: int = 100,
-        over_relax: bool = True,
-        record_critical: bool = False,
-        callbacks: Sequence[Callback] = (),
-        precision: str = "auto",
+        engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
         random_state: Any = None,
@@ -178,10 +170,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         self.projection = projection
         self.tol = tol
         self.max_iter = max_iter
-        self.over_relax = over_relax
-        self.record_critical = record_critical
-        self.callbacks = callbacks
-        self.precision = precision
+        self.engine = engine
         self.n_jobs = n_jobs
         self.device = device
         self.random_state = random_state
@@ -265,7 +254,8 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         grid = latent_grid(*asked, total)
         work = values.size * grid.n_nodes
         auto = "float64" if work < SMALL_WORK else "float32"
-        self.precision_ = auto if self.precision == "auto" else self.precision
+        precision = self._settings.precision
+        self.precision_ = auto if precision == "auto" else precision
         self.grid_, self.nodes_ = grid, grid.nodes.copy()
         unit = self.scale_**2
         alpha = ALPHA if self.alpha is None else self.alpha * unit

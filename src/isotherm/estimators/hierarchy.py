@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +11,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isotherm import _checks
-from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.schedule import Adaptive, Fixed, Grid, Schedule
@@ -23,8 +21,10 @@ from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.data.split import SPLIT_SEED, as_generator
 from isotherm.errors import IsothermError
-from isotherm.estimators.base import CountEstimator, Plan
 from isotherm.estimators.columns import column_number
+from isotherm.estimators.counts import CountEstimator
+from isotherm.estimators.engine import Engine
+from isotherm.estimators.plan import Plan
 from isotherm.estimators.starts.hierarchy import Clusters, grown, in_two, put_on
 from isotherm.models.hierarchy import WEIGHTS, Hierarchy
 from isotherm.placement.place import changed, hold_out
@@ -68,14 +68,10 @@ class HierarchicalClustering(CountEstimator):
     validation_fraction : float
         Share of the tokens held out to choose temperature and sweeps; 0 stays at the temperature
         of the clusters and makes few sweeps.
-    patience : int
-        Generations of splits without improvement before the growth stops.
     temper_prior : bool or "auto"
         Temper P(c) while the tree grows; "auto" only if that predicts clearly better.
-    tol, max_iter, over_relax, record_critical, callbacks, precision
-        As in `AspectModel`.
-    n_jobs, device, random_state, verbose
-        As in `AspectModel`.
+    tol, max_iter, engine, n_jobs, device, random_state, verbose
+        As in `AspectModel`; there is no over-relaxation by default.
 
     Attributes
     ----------
@@ -109,6 +105,8 @@ class HierarchicalClustering(CountEstimator):
     True
     """
 
+    _takes = frozenset({"patience", "over_relax", "record_critical", "precision", "callbacks"})
+    _default_over_relax = False
     # A hierarchy begins at its clusters.
     start: Start | None = None
 
@@ -123,14 +121,10 @@ class HierarchicalClustering(CountEstimator):
         max_components: int = 256,
         schedule: Schedule | None = None,
         validation_fraction: float = 0.1,
-        patience: int = 2,
         temper_prior: bool | str = "auto",
         tol: float = 1e-4,
         max_iter: int = 100,
-        over_relax: bool = False,
-        record_critical: bool = False,
-        callbacks: Sequence[Callback] = (),
-        precision: str = "auto",
+        engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
         random_state: Any = None,
@@ -144,14 +138,10 @@ class HierarchicalClustering(CountEstimator):
         self.max_components = max_components
         self.schedule = schedule
         self.validation_fraction = validation_fraction
-        self.patience = patience
         self.temper_prior = temper_prior
         self.tol = tol
         self.max_iter = max_iter
-        self.over_relax = over_relax
-        self.record_critical = record_critical
-        self.callbacks = callbacks
-        self.precision = precision
+        self.engine = engine
         self.n_jobs = n_jobs
         self.device = device
         self.random_state = random_state
@@ -266,7 +256,6 @@ class HierarchicalClustering(CountEstimator):
             _checks.integer("n_components", self.n_components, 1)
         _checks.integer("max_components", self.max_components, 1)
         _checks.number("validation_fraction", self.validation_fraction, 0.0, 0.9)
-        _checks.integer("patience", self.patience, 1)
         self._check_engine()
         _checks.one_of("weights", self.weights, WEIGHTS)
         _checks.number("weights_fraction", self.weights_fraction, 0.0, 0.9)
@@ -297,7 +286,7 @@ class HierarchicalClustering(CountEstimator):
             self.weights,
             self.aspect_temperature,
             held_out=held_out,
-            critical=self.record_critical or isinstance(self.schedule, Adaptive),
+            critical=self._settings.record_critical or isinstance(self.schedule, Adaptive),
         )
         run = self._twice(plan, counts) if held_out else plan
         cooled = self._chosen(model, run, clusters, rng)
@@ -328,7 +317,7 @@ class HierarchicalClustering(CountEstimator):
     def _clusters(self, plan: Plan, rng: np.random.Generator) -> Clusters:
         """Clusters on a tree: grown with it, or put on a given one."""
         engine = dataclasses.replace(self._engine(Fixed(1.0)), record_critical=False)
-        given = engine, plan.data, plan.heldout, rng, self.temper_prior, self.patience
+        given = engine, plan.data, plan.heldout, rng, self.temper_prior, self._patience
         if self.tree is not None:
             return put_on(as_tree(self.tree), *given)
         n_components = None if self._grows else int(self.n_components)

@@ -19,8 +19,9 @@ from isotherm.data.linked import LinkedBlock, Links
 from isotherm.data.split import as_generator
 from isotherm.errors import IsothermError, IsothermWarning, warn
 from isotherm.estimators.aspect import AspectModel
-from isotherm.estimators.base import CountEstimator, Plan
-from isotherm.estimators.document import without_columns
+from isotherm.estimators.counts import CountEstimator
+from isotherm.estimators.engine import Engine
+from isotherm.estimators.plan import Plan, without_columns
 from isotherm.estimators.starts.linked import NearTopics
 from isotherm.graph.labels import label_codes, labelled
 from isotherm.graph.neighbors import Neighbors, as_graph
@@ -34,9 +35,8 @@ class LinkedEstimator(CountEstimator):
     # Settings of other estimators that make no sense here: nothing is held out of linked rows, and
     # the path that the rows take is part of the method.
     validation_fraction = 0.0
-    patience = 1
-    over_relax = False
-    record_critical = False
+    _takes = frozenset({"precision", "callbacks"})
+    _default_over_relax = False
     # Whether a fit goes on at the temperature at which held-out tokens stopped its start.
     keeps_temperature = False
     _streams = False
@@ -106,7 +106,7 @@ class LinkedEstimator(CountEstimator):
             return self.start, 1.0
         topics = AspectModel(
             self.n_components,
-            precision=self.precision,
+            engine=Engine(precision=self._settings.precision),
             n_jobs=self.n_jobs,
             device=self.device,
             random_state=int(rng.integers(2**31)),

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from isotherm import _checks
-from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.start import Start
 from isotherm.anneal.trace import Fit
 from isotherm.errors import IsothermError, warn
-from isotherm.estimators.base import Plan
+from isotherm.estimators.engine import Engine
 from isotherm.estimators.linked import LinkedEstimator
+from isotherm.estimators.plan import Plan
 from isotherm.graph.neighbors import n_graph_components
 from isotherm.models import dtm, lap_plsi, ltm
 
@@ -45,7 +44,7 @@ class LapPLSI(LinkedEstimator):
         The fit has settled when a sweep lowers the energy by no more than this per token.
     max_iter : int
         Most sweeps.
-    callbacks, precision, n_jobs, device, random_state, verbose
+    engine, n_jobs, device, random_state, verbose
         As in `AspectModel`. Weights of rows are double precision always.
 
     Attributes
@@ -89,8 +88,7 @@ class LapPLSI(LinkedEstimator):
         start: Start | None = None,
         tol: float = 1e-5,
         max_iter: int = 100,
-        callbacks: Sequence[Callback] = (),
-        precision: str = "auto",
+        engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
         random_state: Any = None,
@@ -105,8 +103,7 @@ class LapPLSI(LinkedEstimator):
         self.start = start
         self.tol = tol
         self.max_iter = max_iter
-        self.callbacks = callbacks
-        self.precision = precision
+        self.engine = engine
         self.n_jobs = n_jobs
         self.device = device
         self.random_state = random_state
@@ -137,7 +134,7 @@ class LTM(LinkedEstimator):
         some times slower.
     n_neighbors, max_label_edges, schedule, start, tol, max_iter
         As in `LapPLSI`.
-    callbacks, precision, n_jobs, device, random_state, verbose
+    engine, n_jobs, device, random_state, verbose
         As in `AspectModel`.
 
     Attributes
@@ -160,8 +157,7 @@ class LTM(LinkedEstimator):
         start: Start | None = None,
         tol: float = 1e-5,
         max_iter: int = 100,
-        callbacks: Sequence[Callback] = (),
-        precision: str = "auto",
+        engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
         random_state: Any = None,
@@ -176,8 +172,7 @@ class LTM(LinkedEstimator):
         self.start = start
         self.tol = tol
         self.max_iter = max_iter
-        self.callbacks = callbacks
-        self.precision = precision
+        self.engine = engine
         self.n_jobs = n_jobs
         self.device = device
         self.random_state = random_state
@@ -214,7 +209,7 @@ class DTM(LinkedEstimator):
     schedule : Schedule, optional
         Temperatures; by default the one at which held-out tokens stop the cooling of the start,
         and `Fixed(1.0)` where a start is given.
-    callbacks, precision, n_jobs, device, random_state, verbose
+    engine, n_jobs, device, random_state, verbose
         As in `AspectModel`.
 
     Attributes
@@ -245,8 +240,7 @@ class DTM(LinkedEstimator):
         start: Start | None = None,
         tol: float = 1e-5,
         max_iter: int = 100,
-        callbacks: Sequence[Callback] = (),
-        precision: str = "auto",
+        engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
         random_state: Any = None,
@@ -262,8 +256,7 @@ class DTM(LinkedEstimator):
         self.start = start
         self.tol = tol
         self.max_iter = max_iter
-        self.callbacks = callbacks
-        self.precision = precision
+        self.engine = engine
         self.n_jobs = n_jobs
         self.device = device
         self.random_state = random_state

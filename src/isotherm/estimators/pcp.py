@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from isotherm import _checks
-from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.schedule import Fixed, Schedule, lowest
 from isotherm.anneal.start import Start
@@ -16,7 +14,8 @@ from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
-from isotherm.estimators.base import Plan
+from isotherm.estimators.engine import Engine
+from isotherm.estimators.plan import Plan
 from isotherm.estimators.projection import AUTO, ProjectionEstimator, check_number_of_clusters
 from isotherm.estimators.row_densities import lda_document_bounds, mixture_densities
 from isotherm.estimators.starts.projection import ClustersAndTopics, OwnClusters, StructuredFit
@@ -59,7 +58,7 @@ class PCP(ProjectionEstimator):
         Topics to begin with, rows sum to one; by default those of the aspect model.
     smooth, n_init, schedule, start, tol, max_iter
         As in `TTMM`; the factorized family begins where the structured one ends, at T = 1.
-    record_critical, callbacks, precision, n_jobs, device, random_state, verbose
+    engine, n_jobs, device, random_state, verbose
         As in `AspectModel`; critical temperatures are those of clusters with free means.
 
     Attributes
@@ -97,7 +96,8 @@ class PCP(ProjectionEstimator):
     """
 
     # Clusters leave on the way: there is nothing to extrapolate.
-    over_relax = False
+    _takes = frozenset({"record_critical", "precision", "callbacks"})
+    _default_over_relax = False
     definitions = ("bound", "structured", "mean", "fresh", "completion")
 
     def __init__(
@@ -116,9 +116,7 @@ class PCP(ProjectionEstimator):
         start: Start | None = None,
         tol: float = 1e-5,
         max_iter: int = 200,
-        record_critical: bool = False,
-        callbacks: Sequence[Callback] = (),
-        precision: str = "auto",
+        engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
         random_state: Any = None,
@@ -137,9 +135,7 @@ class PCP(ProjectionEstimator):
         self.start = start
         self.tol = tol
         self.max_iter = max_iter
-        self.record_critical = record_critical
-        self.callbacks = callbacks
-        self.precision = precision
+        self.engine = engine
         self.n_jobs = n_jobs
         self.device = device
         self.random_state = random_state

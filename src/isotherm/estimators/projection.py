@@ -20,8 +20,8 @@ from isotherm.data.base import Array, Block
 from isotherm.data.counts import Counts
 from isotherm.data.stored import StoredCounts
 from isotherm.errors import IsothermError, warn
-from isotherm.estimators.base import CountEstimator, Plan
-from isotherm.estimators.document import without_columns
+from isotherm.estimators.counts import CountEstimator
+from isotherm.estimators.plan import Plan, without_columns
 from isotherm.estimators.projection_runs import better, joined, reached
 from isotherm.estimators.row_densities import mixture_densities, row_perplexity
 from isotherm.estimators.starts.projection import HANDOVER
@@ -47,7 +47,6 @@ class ProjectionEstimator(CountEstimator):
 
     # These stop by their own bound: nothing is held out.
     validation_fraction = 0.0
-    patience = 1
     definitions: tuple[str, ...] = ("mean", "completion")
 
     def transform(self, X: Any) -> Array:

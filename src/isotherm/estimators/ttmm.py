@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from isotherm import _checks
-from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.start import Start
+from isotherm.estimators.engine import Engine
 from isotherm.estimators.projection import ProjectionEstimator
 from isotherm.estimators.starts.projection import ClustersAndTopics
 from isotherm.models.ttmm import Ttmm
@@ -48,7 +47,7 @@ class TTMM(ProjectionEstimator):
         per token.
     max_iter : int
         Most sweeps at one temperature.
-    over_relax, record_critical, callbacks, precision, n_jobs, device, random_state, verbose
+    engine, n_jobs, device, random_state, verbose
         As in `AspectModel`; critical temperatures are those of clusters with free means.
 
     Attributes
@@ -83,6 +82,8 @@ class TTMM(ProjectionEstimator):
     True
     """
 
+    _takes = frozenset({"over_relax", "record_critical", "precision", "callbacks"})
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -94,10 +95,7 @@ class TTMM(ProjectionEstimator):
         start: Start | None = None,
         tol: float = 1e-5,
         max_iter: int = 200,
-        over_relax: bool = True,
-        record_critical: bool = False,
-        callbacks: Sequence[Callback] = (),
-        precision: str = "auto",
+        engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
         random_state: Any = None,
@@ -111,10 +109,7 @@ class TTMM(ProjectionEstimator):
         self.start = start
         self.tol = tol
         self.max_iter = max_iter
-        self.over_relax = over_relax
-        self.record_critical = record_critical
-        self.callbacks = callbacks
-        self.precision = precision
+        self.engine = engine
         self.n_jobs = n_jobs
         self.device = device
         self.random_state = random_state

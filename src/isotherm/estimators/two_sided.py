@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from isotherm import _checks
 from isotherm._markup import Description, Part
-from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.start import Start
@@ -21,7 +20,9 @@ from isotherm.data import frames
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
-from isotherm.estimators.base import CountEstimator, Plan
+from isotherm.estimators.counts import CountEstimator
+from isotherm.estimators.engine import Engine
+from isotherm.estimators.plan import Plan
 from isotherm.estimators.starts.two_sided import Heating, OneSidedFits
 from isotherm.models.base import CountModel
 from isotherm.models.two_sided import TwoSided, mutual_information
@@ -62,12 +63,10 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         Where the clusters begin; two one-sided fits by default.
     validation_fraction : float
         Share of the tokens held out to choose the temperature; 0 stays at T = 1.
-    patience : int
-        Temperatures without improvement before the heating stops.
     temper_prior : bool
         Temper the weights of the clusters together with the likelihood: keeps clusters balanced
         on sparse text.
-    tol, max_iter, record_critical, callbacks, precision, n_jobs, device, random_state, verbose
+    tol, max_iter, engine, n_jobs, device, random_state, verbose
         As in `AspectModel`.
 
     Attributes
@@ -108,7 +107,8 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
     """
 
     # phi belongs to the posteriors: there is nothing to extrapolate.
-    over_relax = False
+    _takes = frozenset({"holdout", "patience", "record_critical", "precision", "callbacks"})
+    _default_over_relax = False
 
     def __init__(
         self,
@@ -118,13 +118,10 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         schedule: Schedule | None = None,
         start: Start | None = None,
         validation_fraction: float = 0.1,
-        patience: int = 2,
         temper_prior: bool = True,
         tol: float = 1e-4,
         max_iter: int = 100,
-        record_critical: bool = False,
-        callbacks: Sequence[Callback] = (),
-        precision: str = "auto",
+        engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
         random_state: Any = None,
@@ -135,13 +132,10 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         self.schedule = schedule
         self.start = start
         self.validation_fraction = validation_fraction
-        self.patience = patience
         self.temper_prior = temper_prior
         self.tol = tol
         self.max_iter = max_iter
-        self.record_critical = record_critical
-        self.callbacks = callbacks
-        self.precision = precision
+        self.engine = engine
         self.n_jobs = n_jobs
         self.device = device
         self.random_state = random_state

@@ -23,14 +23,19 @@ def loaded(estimator: Any, auto: str) -> None:
 
     Compilers and compiled kernels take a hundred megabytes or more, whatever the counts are.
     """
-    precision = auto if estimator.precision == "auto" else estimator.precision
+    asked = estimator._settings.precision
+    precision = auto if asked == "auto" else asked
     key = type(estimator), estimator.device, precision
     if key in _LOADED:
         return
     _LOADED.add(key)
     counts = Counts(np.random.default_rng(0).poisson(1.0, (40, 30)) + np.eye(40, 30))
     other = clone(estimator).set_params(
-        callbacks=(), precision=precision, random_state=0, verbose=False, max_iter=2
+        engine__callbacks=(),
+        engine__precision=precision,
+        random_state=0,
+        verbose=False,
+        max_iter=2,
     )
     before, log.disabled = log.disabled, True
     try:

@@ -14,7 +14,7 @@ from isotherm._markup import Part, page
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
 from isotherm.errors import IsothermError
-from isotherm.estimators.base import CountEstimator
+from isotherm.estimators.counts import CountEstimator
 from isotherm.evaluate.agreement import (
     accuracy,
     ami,

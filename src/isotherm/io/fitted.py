@@ -6,6 +6,7 @@ here, once. Attributes that are not known here are left as they are.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import reprlib
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from scipy import sparse
 from isotherm.anneal.crossval import Curve
 from isotherm.anneal.trace import Outcome, Record, Step
 from isotherm.errors import IsothermError
+from isotherm.estimators.engine import Engine
 from isotherm.graph.neighbors import METHODS, Neighbors
 from isotherm.io import parts
 from isotherm.io.parts import Sizes
@@ -152,15 +154,15 @@ def _check_settings(estimator: Any) -> None:
     if not isinstance(estimator.device, str):
         raise ValueError(f"device={estimator.device!r}")
     device, estimator.device = estimator.device, "cpu"
-    precision = estimator.precision
-    if precision == "bfloat16":  # on a device only
-        estimator.precision = "float32"
+    engine = estimator.engine
+    if isinstance(engine, Engine) and engine.precision == "bfloat16":  # on a device only
+        estimator.engine = dataclasses.replace(engine, precision="float32")
     try:
         estimator._check_parameters()
     except IsothermError as error:
         raise ValueError(str(error)) from error
     finally:
-        estimator.device, estimator.precision = device, precision
+        estimator.device, estimator.engine = device, engine
 
 
 def _check_alone(name: str, value: Any) -> None:

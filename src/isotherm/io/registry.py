@@ -5,6 +5,7 @@ A name here is part of the file format: once released it stays, whatever the cla
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
@@ -18,12 +19,14 @@ from isotherm.estimators import (
     document,
     gtm,
     hierarchy,
+    holdout,
     manifold,
     pcp,
     ttmm,
     two_sided,
 )
-from isotherm.estimators.annealed import Annealed
+from isotherm.estimators import engine as engines
+from isotherm.estimators.base import Annealed
 from isotherm.estimators.starts import linked as linked_start
 from isotherm.estimators.starts import projection
 from isotherm.estimators.starts import two_sided as two_sided_starts
@@ -80,6 +83,10 @@ PLAIN: dict[str, type[Any]] = {
     "Linear": schedule.Linear,
     "Splitting": schedule.Splitting,
     "Tempered": schedule.Tempered,
+    # how a fit is steered
+    "Folds": holdout.Folds,
+    "Rows": holdout.Rows,
+    "Tokens": holdout.Tokens,
     # starts
     "ClustersAndTopics": projection.ClustersAndTopics,
     "Noisy": start.Noisy,
@@ -158,16 +165,23 @@ LATER: dict[str, tuple[str, ...]] = {
 
 
 def estimator(kind: type[Any]) -> Entry:
-    """Entry of an estimator: its parameters without callbacks, and what a fit has set."""
+    """Entry of an estimator: its parameters, and what a fit has set."""
 
     def fields(value: Any) -> dict[str, Any]:
         params = value.get_params(deep=False)
-        if "callbacks" in params:
-            params["callbacks"] = ()
         fitted = {name: _plain(one) for name, one in vars(value).items() if _is_fitted(name)}
         return {"params": params, "fitted": fitted}
 
     return Entry(kind, fields, partial(_made, kind))
+
+
+def engine_entry() -> Entry:
+    """Entry of the settings of the engine: without callbacks, which are code."""
+
+    def fields(value: engines.Engine) -> dict[str, Any]:
+        return {name: getattr(value, name) for name in engines.SETTINGS if name != "callbacks"}
+
+    return Entry(engines.Engine, fields, lambda values: engines.Engine(**values))
 
 
 def _plain(value: Any) -> Any:
@@ -217,7 +231,7 @@ def _is_fitted(name: str) -> bool:
 
 def _made(kind: type[Any], values: dict[str, Any]) -> Any:
     params, fitted = values["params"], values["fitted"]
-    made = kind(**params)
+    made = kind(**_of_this_version(kind, params))
     for name, value in fitted.items():
         if not (_is_fitted(name) and name.isidentifier()):
             raise ValueError(f"{name[:40]!r} is nothing that a fit sets")
@@ -225,6 +239,25 @@ def _made(kind: type[Any], values: dict[str, Any]) -> Any:
             value = trace.Records(value)
         setattr(made, RENAMED.get(name, name), value)
     return made
+
+
+def _of_this_version(kind: type[Any], params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters with those in `engine` that earlier versions had beside it."""
+    own = inspect.signature(kind).parameters
+    old = {name: params[name] for name in params if name in engines.MOVED and name not in own}
+    if not old or "engine" in params:
+        return params
+    rest = {name: value for name, value in params.items() if name not in old}
+    defaults = kind()._settings
+    settings = {name: old[name] for name in engines.SETTINGS if name in old}
+    scores = {name: old[name] for name in holdout.ROWS if name in old}
+    rows = holdout.Rows(**scores)
+    if old.get("cv") is not None:
+        settings["holdout"] = holdout.Folds(old["cv"], rows)
+    elif rows != holdout.Rows():
+        settings["holdout"] = rows
+    changed = {name: one for name, one in settings.items() if one != getattr(defaults, name)}
+    return {**rest, "engine": engines.Engine(**changed) if changed else None}
 
 
 def _of_any_age(build: Callable[[dict[str, Any]], Any], values: dict[str, Any]) -> Any:
@@ -243,6 +276,7 @@ def known() -> Registry:
     tree = plain(Tree)
     restored = tree._replace(build=partial(_of_any_age, tree.build))
     registry.add("Tree", checked(restored, parts.check_fields))
+    registry.add("Engine", checked(engine_entry(), parts.check_fields))
     for one in ESTIMATORS:
         registry.add(one.__name__, checked(estimator(one), fitted.check))
     registry.add("WordCounts", checked(estimator(word_counts.WordCounts)))

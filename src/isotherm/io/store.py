@@ -10,7 +10,7 @@ from typing import Any
 from isotherm.anneal.stages import Stages
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError, IsothermWarning
-from isotherm.estimators.annealed import Annealed
+from isotherm.estimators.base import Annealed
 from isotherm.format import archive, values
 from isotherm.io.registry import known
 from isotherm.maps.corpus import CorpusMap
@@ -88,7 +88,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _warn_of_callbacks(thing: Any) -> None:
-    if len(getattr(thing, "callbacks", None) or ()):
+    if len(getattr(getattr(thing, "engine", None), "callbacks", ())):
         warnings.warn(
             f"the callbacks of {type(thing).__name__} are not saved: they are code; give them "
             "again after loading",

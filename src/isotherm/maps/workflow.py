@@ -12,7 +12,7 @@ from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
 from isotherm.errors import IsothermError
 from isotherm.estimators.aspect import AspectModel
-from isotherm.estimators.base import CountEstimator
+from isotherm.estimators.counts import CountEstimator
 from isotherm.estimators.gtm import GTM
 from isotherm.estimators.projection import ProjectionEstimator
 from isotherm.maps.corpus import COMPONENTS, NODES, Cooling, CorpusMap, Label

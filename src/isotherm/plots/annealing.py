@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from isotherm.anneal.trace import Fit, Record, way
 from isotherm.errors import IsothermError
-from isotherm.estimators.annealed import Annealed
+from isotherm.estimators.base import Annealed
 from isotherm.estimators.fitted import check_trace
 from isotherm.estimators.gtm import GTM
 from isotherm.maps.corpus import COMPONENTS, NODES, Cooling

@@ -10,7 +10,7 @@ import numpy as np
 
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
-from isotherm.estimators.base import CountEstimator
+from isotherm.estimators.counts import CountEstimator
 from isotherm.estimators.fitted import check_fitted
 from isotherm.plots._style import BLUE, INK, new_figure, style, ticker
 

@@ -254,7 +254,7 @@ def _computed(options: argparse.Namespace, run: Run) -> dict[str, Any]:
             interrupted = model.outcome_ == Outcome.INTERRUPTED.value
             _write_stages(run, stages)
             # Last: where there is a model, the fit is done. What watched it is no part of it.
-            model.set_params(callbacks=()).save(run.folder / runs.MODEL)
+            model.set_params(engine__callbacks=()).save(run.folder / runs.MODEL)
     run.drop_stored()
     return {
         "interrupted": interrupted,
@@ -270,7 +270,7 @@ def _watching(model: Any) -> Stages:
 
     stages = Stages()
     if model.get_params()["n_components"] != "auto":
-        model.set_params(callbacks=[stages])
+        model.set_params(engine__callbacks=[stages])
     return stages
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from isotherm.anneal.trace import State
 from isotherm.data.base import Array, Block
-from isotherm.estimators.base import CountEstimator
+from isotherm.estimators.counts import CountEstimator
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import CountModel, normalized
 from isotherm.models.linked import LinkedRows

@@ -1,0 +1,192 @@
+"""What a fit is cooled on, what steers its stop, and what it settles on.
+
+Counts are held out of a fit by the values of `isotherm.estimators.holdout`, in one way for all
+models of counts: the first temperature schedule that a `Plan` holds is the user's or the default
+one, ended where folds say if there are any.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy import sparse
+from sklearn.model_selection import check_cv
+
+from isotherm.anneal.critical import first_critical
+from isotherm.anneal.crossval import Curve, Fold, cross_validate
+from isotherm.anneal.engine import Annealer
+from isotherm.anneal.heldout import Heldout, HeldoutRows, HeldoutTokens
+from isotherm.anneal.schedule import Adaptive, Exponential, Linear, Schedule
+from isotherm.data.base import Array
+from isotherm.data.counts import Counts, as_counts
+from isotherm.data.split import SPLIT_SEED, hold_out_rows, split_tokens
+from isotherm.data.stored import StoredCounts
+from isotherm.errors import IsothermError
+from isotherm.estimators.holdout import Folds, Rows, Tokens
+from isotherm.estimators.starts.two_sided import Heating
+from isotherm.models.base import CountModel
+from isotherm.placement.place import hold_out
+
+log = logging.getLogger("isotherm")
+
+
+class Place(Protocol):
+    """How counts become data of the engine; new rows are placed without batches."""
+
+    def __call__(self, counts: Any, weight: Array | None, *, new: bool = False) -> Any:
+        """Data of counts (I, J) with weights of their rows (I,)."""
+
+
+class Plan(NamedTuple):
+    """Data to cool on, data to finish on, what steers the stop, and how to cool."""
+
+    data: Any
+    full: Any
+    heldout: Heldout | None
+    schedule: Schedule
+
+
+@dataclass(frozen=True)
+class Table:
+    """Counts (I, J) with weights of their rows (I,), and how they are placed."""
+
+    counts: Any
+    weight: Array | None
+    place: Place
+
+    def placed(self) -> Any:
+        """All of the counts."""
+        return self.place(self.counts, self.weight)
+
+    def split(self, rule: Tokens | Rows, fraction: float) -> Fold | None:
+        """Data to fit and the score of what is held out; None where either has no tokens."""
+        if not fraction:
+            return None
+        if isinstance(rule, Tokens):
+            return self._fold_of_tokens(*hold_out(self.counts, fraction, SPLIT_SEED))
+        if isinstance(self.counts, StoredCounts):
+            return self._streamed_rows(rule, fraction)
+        return self._fold_of_rows(rule, *hold_out_rows(self.counts, fraction, SPLIT_SEED))
+
+    def folds(self, rule: Tokens | Rows, cv: Any) -> list[Fold]:
+        """Folds of tokens or of rows that have tokens on both sides."""
+        if isinstance(rule, Tokens):
+            folds = [self._fold_of_tokens(*pair) for pair in _dealt(self.counts, cv)]
+        else:
+            pairs = check_cv(cv).split(self.counts.matrix)
+            folds = [self._fold_of_rows(rule, *pair) for pair in pairs]
+        return [fold for fold in folds if fold is not None]
+
+    def _fold_of_tokens(self, rest: Any, held: Any) -> Fold | None:
+        """Tokens of the same rows: their perplexity (Hofmann's validation perplexity)."""
+        data = self.place(rest, self.weight)
+        beside = data.beside(held)
+        if data.summary.total > 0 and beside.summary.total > 0:
+            return Fold(data, HeldoutTokens(beside))
+        return None
+
+    def _fold_of_rows(self, rule: Rows, rest: Array, held: Array) -> Fold | None:
+        """Whole rows, by their numbers: Choi's total perplexity."""
+        if not len(rest) or not len(held):
+            return None
+        train, test = self.counts.take_rows(rest), self.counts.take_rows(held)
+        test = without_columns(test, train.column_totals <= 0)
+        weights = [None if self.weight is None else self.weight[rows] for rows in (rest, held)]
+        data = self.place(train, weights[0])
+        return _scored(rule, data, self.place(test, weights[1], new=True))
+
+    def _streamed_rows(self, rule: Rows, fraction: float) -> Fold | None:
+        """The same of rows on the disk: those of the other part are there, empty and weightless."""
+        pieces = self.counts.pieces()
+        held = np.concatenate([_is_held(rows, fraction) for rows in pieces])
+        own = np.ones(len(held)) if self.weight is None else self.weight
+        train = self.counts.changed(partial(_part, fraction=fraction, held=False))
+        test = self.counts.changed(partial(_part, fraction=fraction, held=True))
+        data = self.place(train, own * ~held)
+        test = test.changed(partial(without_columns, unknown=data.summary.column_totals == 0))
+        return _scored(rule, data, self.place(test, own * held, new=True))
+
+
+def curve_over_folds(
+    rule: Folds, of: Tokens | Rows, table: Table, model: CountModel, annealer: Annealer
+) -> Curve:
+    """Mean score against temperature over the folds, each cooled by itself."""
+    schedule = annealer.schedule
+    if isinstance(table.counts, StoredCounts):
+        raise IsothermError(
+            f"{rule!r} with counts on the disk; folds need them in memory: pass X.load(), or use "
+            "validation_fraction"
+        )
+    cools = isinstance(schedule, Exponential | Linear | Adaptive) and schedule.start is None
+    if not (cools or isinstance(schedule, Heating)):
+        raise IsothermError(
+            f"{rule!r} with schedule={schedule!r}; cross-validation moves the end of a cooling "
+            "schedule with an open start: use Exponential, Linear or Adaptive"
+        )
+    folds = table.folds(of, rule.cv)
+    if not folds:
+        raise IsothermError(
+            f"{rule!r}: in no fold do training and held-out {type(of).__name__.lower()} share a "
+            "column; use fewer folds or validation_fraction"
+        )
+    return cross_validate(
+        model, annealer, folds, lambda: np.random.default_rng(SPLIT_SEED), relative=cools
+    )
+
+
+def ended_at(schedule: Any, curve: Curve, model: CountModel, data: Any) -> Schedule:
+    """The schedule, ended where the mean score of the folds is best."""
+    end = curve.best
+    if not isinstance(schedule, Heating):
+        zero = model.zero_temperature
+        end = zero + curve.best * (first_critical(model, data) - zero)
+    ended: Schedule = replace(schedule, end=end)
+    return ended
+
+
+def without_columns(counts: Counts, unknown: Array) -> Counts:
+    """Counts with the cells of the unknown columns (J,) emptied; says how many tokens that was."""
+    lost = float(counts.column_totals[unknown].sum())
+    if not lost:
+        return counts
+    log.info("%g of %g held-out tokens are of columns unseen in training", lost, counts.total)
+    matrix = counts.matrix.copy()
+    matrix.data[unknown[matrix.indices]] = 0
+    return as_counts(matrix, counts.row_names, counts.column_names, allow_empty=True)
+
+
+def _scored(rule: Rows, data: Any, unseen: Any) -> Fold | None:
+    """The fold, where both parts have tokens."""
+    if not (data.summary.total > 0 and unseen.summary.total > 0):
+        return None
+    score = HeldoutRows(unseen, rule.train_weight, rule.test_weight, rule.density, rule.per_token)
+    return Fold(data, score)
+
+
+def _dealt(counts: Counts, n_parts: int) -> Iterator[tuple[Counts, Counts]]:
+    """The rest and the part, for each of the parts that tokens are dealt into."""
+    parts = split_tokens(counts, [1.0 / n_parts] * n_parts, SPLIT_SEED)
+    for part in parts:
+        rest = sparse.csr_array(counts.matrix - part.matrix)
+        rest.eliminate_zeros()
+        names = counts.row_names, counts.column_names
+        yield as_counts(rest, *names, allow_empty=True), part
+
+
+def _is_held(rows: Counts, fraction: float) -> Array:
+    """Whether each row is held out, (I,)."""
+    out = np.zeros(rows.n_rows, bool)
+    out[hold_out_rows(rows, fraction, SPLIT_SEED)[1]] = True
+    return out
+
+
+def _part(rows: Counts, fraction: float, held: bool) -> Counts:
+    """The rows that are held out, or the others; the rest of them are empty."""
+    mine = _is_held(rows, fraction) == held
+    matrix = sparse.csr_array(sparse.diags_array(mine.astype(rows.matrix.dtype)) @ rows.matrix)
+    return as_counts(matrix, rows.row_names, rows.column_names, allow_empty=True)
