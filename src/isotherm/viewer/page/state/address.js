@@ -1,6 +1,8 @@
 /** The address of the page tells what is looked at, so that it can be kept, sent and reloaded. */
 
+/** @type {import("./store.js").Key[]} */
 const NUMBERS = ["document", "topic", "node", "stage", "map"];
+/** @type {import("./store.js").Key[]} */
 const WORDS = ["tab", "color", "size", "theme"];
 const WRITTEN = { color: "colour" }; // keys that addresses have under another name
 const nameOf = (key) => WRITTEN[key] ?? key;
@@ -38,7 +40,7 @@ export function fromAddress(hash, data, tabs) {
   };
   for (const key of WORDS) {
     const value = given.get(nameOf(key));
-    if (allowed[key].includes(value)) patch[key] = value;
+    if (allowed[key].includes(value)) Object.assign(patch, { [key]: value });
   }
   return patch;
 }

@@ -31,10 +31,12 @@
  * @typedef {import("../data/source.js").SearchResult & {documents: Uint32Array}} Matches what a
  *   search found, and its documents, best first
  *
+ * @typedef {keyof State} Key
+ *
  * @typedef {object} Store
  * @property {State} state
  * @property {(patch: Partial<State>) => void} set
- * @property {(keys: string|string[], fn: (changed: Set<string>) => void) => () => void} on
+ * @property {(keys: Key|Key[], fn: (changed: Set<Key>) => void) => () => void} on
  * @property {() => void} flush
  */
 

@@ -3,10 +3,21 @@
 import { h } from "./dom.js";
 
 /**
+ * @typedef {object} Bar
+ * @property {string} name
+ * @property {number} value what is drawn, of `most`
+ * @property {number} most
+ * @property {string} text the figure
+ * @property {string} [color] CSS
+ * @property {number} [base] what is drawn behind it, fainter: what one would expect
+ * @property {string} [title]
+ * @property {boolean} [pressed]
+ * @property {() => void} [onclick]
+ */
+
+/**
  * One bar.
- * @param {{name: string, value: number, most: number, text: string, color?: string,
- *   base?: number, title?: string, pressed?: boolean, onclick?: () => void}} bar
- *   `value` of `most` is drawn; `base` is drawn behind it, fainter (what one would expect).
+ * @param {Bar} bar
  * @returns {HTMLElement}
  */
 export function barRow(bar) {
@@ -46,7 +57,7 @@ export function comparing(text) {
 
 /**
  * Bars under one another, the first `most` of them, the rest behind a button.
- * @param {object[]} bars as barRow takes them
+ * @param {Bar[]} bars
  * @param {number} [most]
  * @param {"wide"|""} [look] wide: room for names of several words
  * @returns {HTMLElement}

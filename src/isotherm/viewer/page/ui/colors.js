@@ -15,7 +15,7 @@ import { between, fromLab, polar, toLab } from "./oklab.js";
  */
 
 /** Okabe and Ito's colors: told apart with every kind of color vision. In the order of hues. */
-const WHEEL = [
+const WHEEL = /** @type {Rgb[]} */ ([
   [213, 94, 0], // vermilion
   [230, 159, 0], // orange
   [240, 228, 66], // yellow
@@ -23,7 +23,7 @@ const WHEEL = [
   [86, 180, 233], // sky
   [0, 114, 178], // blue
   [204, 121, 167], // purple
-].map(toLab);
+]).map(toLab);
 
 /** The same for things without an order: neighbours in the list differ most. -1 is grey. */
 const TURNS = [5, 1, 3, 6, 0, 4, 2, -1];

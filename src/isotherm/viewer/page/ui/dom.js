@@ -191,14 +191,15 @@ export function later(fn, delay) {
 
 /**
  * Why something could not be had, for the reader.
- * @param {Error} error
+ * @param {unknown} error
  * @returns {string}
  */
 export function reason(error) {
   // This is how browsers say that nobody answered.
   if (error instanceof TypeError)
     return "The server does not answer. Is “isotherm view” still running?";
-  return error.message.charAt(0).toUpperCase() + error.message.slice(1);
+  const message = error instanceof Error ? error.message : String(error);
+  return message.charAt(0).toUpperCase() + message.slice(1);
 }
 
 /**

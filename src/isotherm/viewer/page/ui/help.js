@@ -116,6 +116,7 @@ export function createHint(element, data, store) {
     element.hidden = true;
     off();
   };
+  /** @type {import("../state/store.js").Key[]} */
   const keys = ["document", "topic", "node", "word", "selected", "matches", "stage", "map", "mode"];
   const off = store.on([...keys, "tab", "color"], done);
   setTimeout(done, 20000);
