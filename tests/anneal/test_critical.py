@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.linalg import block_diag
 
 from isotherm import _nested
 from isotherm.anneal.critical import (
@@ -461,6 +462,53 @@ def test_two_halves_split_at_two_whatever_islands_there_are() -> None:
     signs = np.sign(split.directions[:, 0])
     assert abs(signs[:30].sum()) == abs(signs[30:60].sum()) == 30
     assert signs[0] == -signs[30]
+
+
+@pytest.mark.parametrize("model", [Aspect(2), Cluster(2)], ids=["aspect", "cluster"])
+@pytest.mark.parametrize(
+    "lengths",
+    [(50,), (500,), (1100,), (300, 300), tuple(range(20, 320, 30))],
+    ids=["4 %", "a quarter", "nearly half", "two", "ten"],
+)
+@pytest.mark.parametrize("common", [0.0, 1.0], ids=["foreign", "one word in common"])
+def test_a_long_foreign_row_sets_no_first_transition(
+    model: Any, lengths: tuple[int, ...], common: float
+) -> None:
+    counts, expected = MANY_ROWS, first_critical(model, place(MANY_ROWS))
+    for length in lengths:
+        counts = with_island(counts, length)
+        counts[-1, MANY_ROWS.sum(axis=0).argmin()] = common
+    data = place(counts, bounds=[0, 40, 299, len(counts)])
+    assert first_critical(model, data) == pytest.approx(expected, rel=0.006)
+    hot = model.hot()
+    state = state_of(hot, data, hot.collapsed(data.summary, np.float64))
+    # What is told of a component at any later state.
+    told = critical_temperatures(hot, data, state, 1.0)
+    assert told == pytest.approx([expected], rel=0.006)
+
+
+@pytest.mark.parametrize("longest", [10, 500])
+def test_rows_with_words_of_their_own_are_a_topic_however_long_one_is(longest: int) -> None:
+    own = np.random.default_rng(5).multinomial(40, np.full(8, 1 / 8), 10)
+    counts = block_diag(MANY_ROWS, np.vstack([own, np.full((1, 8), longest)]))
+    assert first_critical(Aspect(2), place(counts)) == pytest.approx(2.0)
+
+
+def test_a_row_of_weight_two_is_two_rows() -> None:
+    counts = with_island(MANY_ROWS, 60.0)
+    weight = np.ones(len(counts))
+    weight[-1] = 2.0
+    twice = place(np.vstack([counts, counts[-1:]]))
+    heavy = Local.place(Counts(counts), Cpu("float64"), weight=weight)
+    assert first_critical(Aspect(2), twice) == pytest.approx(2.0)
+    assert first_critical(Aspect(2), heavy) == pytest.approx(2.0)
+
+
+def test_few_rows_are_all_topics() -> None:
+    # Of a dozen rows one is no odd one out.
+    counts = with_island(MANY_ROWS[::25], 20.0)
+    assert len(counts) == 13
+    assert first_critical(Aspect(2), place(counts)) == pytest.approx(2.0)
 
 
 def test_where_there_is_nothing_but_islands_the_highest_is_the_first() -> None:

@@ -341,6 +341,23 @@ def test_a_long_foreign_row_sets_no_first_transition() -> None:
     assert model.n_components_ >= 4
 
 
+@pytest.mark.parametrize("n_components", [4, "auto"])
+@pytest.mark.parametrize("common", [0, 1])
+def test_a_document_in_words_of_its_own_sets_no_transition_however_long(
+    n_components: Any, common: int
+) -> None:
+    X = with_foreign(MIXED, 1, 20, 20)  # 400 tokens, as many as ten others
+    X[-1, MIXED.sum(axis=0).argmin()] = common
+    engine = Engine(record_critical=n_components == 4)
+    model = AspectModel(n_components, engine=engine, random_state=0).fit(X)
+    assert model.first_critical_ == pytest.approx(1.541, abs=0.005)
+    assert model.trace_[0].temperature < 1.6
+    if n_components == 4:
+        assert max(max(record.critical) for record in model.trace_) < 1.6
+    else:
+        assert 4 <= model.n_components_ <= 7
+
+
 def test_two_collections_that_share_nothing_split_first_and_then_go_on() -> None:
     X = with_foreign(block_diag(MIXED, MIXED))
     model = AspectModel("auto", random_state=0).fit(X)

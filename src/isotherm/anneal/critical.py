@@ -8,6 +8,10 @@ A row that shares hardly a column with the others is nearly a block of its own i
 has a critical temperature near the highest that there is, however small it is. Where more than half
 of a mode lies on rows in which it is so dense that they cannot be more than a given share of the
 component, those rows are set aside, and the mode of the others is looked for.
+
+A row may be long. A mode that only such rows are in, each of which would split off by itself, is
+not a topic however many tokens they have: they are set aside as well, where they are few. Growing
+does not mind such rows: split off, they are a component among others, and the next mode is next.
 """
 
 from __future__ import annotations
@@ -33,6 +37,8 @@ log = logging.getLogger("isotherm")
 CYCLE, MOST_CYCLES, EXACT = 8, 5, 0.05
 # A mode on less than this share of a component is not what is called its transition.
 LEAST = 0.01
+# Rows that would split off by themselves are at most this share of those of a component.
+FEW = 0.05
 # Share of a mode on such rows above which they are set aside, how often that may happen, and modes
 # of a single curvature that are looked at together, each time twice as many.
 HALF, MOST_ROUNDS, MOST_MODES = 0.5, 12, 16
@@ -113,7 +119,7 @@ def _of_many_rows(
         return values, vectors
     first, n_modes = (values, vectors), 1
     for _ in range(MOST_ROUNDS):
-        deviations, small = _without_small(data, deviations, vectors, np.full(1, least))
+        deviations, small = _without_small(data, deviations, vectors, np.full(1, least), FEW)
         if not small[-1]:
             return values, vectors
         n_modes = min(2 * n_modes, MOST_MODES, probes.size - 1)
@@ -245,57 +251,153 @@ def _lanczos(data: Data, deviations: Any, probes: Probes) -> tuple[Array, Array]
 
 
 class _Sums(NamedTuple):
+    """Over all rows: parts of the mode, shares in the component, parts by place, rows, tokens."""
+
     parts: Array
     shares: Array
+    place: Array
+    members: Array
+    tokens: Array
 
 
-def _without_small(data: Data, deviations: Any, vectors: Array, least: Array) -> tuple[Any, Array]:
+class _Sides(NamedTuple):
+    """Parts on dense rows, rows far out, and those of them that would split off by themselves."""
+
+    dense: Array
+    far: Array
+    alone: Array
+    tokens: Array
+
+
+class _Centers(NamedTuple):
+    rows: Array
+    tokens: Array
+
+
+class _Bounds(NamedTuple):
+    """What the rows that are set aside are known by: sums over all, and shares (C,) and of rows."""
+
+    sums: _Sums
+    least: Array
+    few: float
+
+
+def _without_small(
+    data: Data, deviations: Any, vectors: Array, least: Array, few: float = 0.0
+) -> tuple[Any, Array]:
     """Curvatures without the rows that too small a mode lies on, and whether each mode is such.
 
     Where a mode is so dense on rows that they are at most the share `least` (C,) of a component,
-    and more than half of it lies there, that is what it is about.
+    and more than half of it lies there, that is what it is about. So it is where rows that are far
+    out in it would each split off by themselves and are at most the share `few` of all rows.
     """
     _, sums, _ = data.sweep(_measure, deviations, vectors)
-    bounds = _Sums(sums.parts, sums.shares * least)
-    _, dense, _ = data.sweep(_measure, deviations, vectors, bounds)
-    small = dense.parts > HALF * sums.parts
+    bounds = _Bounds(sums, np.broadcast_to(least, sums.parts.shape), few)
+    _, sides, _ = data.sweep(_compare, deviations, vectors, bounds)
+    dense = sides.dense > HALF * sums.parts
+    alone = (sides.alone > HALF * sides.far) & (sides.alone <= few * sums.members)
+    heavy = sides.tokens > LEAST * sums.tokens
+    alone &= (sides.alone > 0) & (heavy | ~dense)
+    small = dense | alone
     if small.any():
-        bounds = bounds._replace(shares=bounds.shares * small)
-        deviations, _, _ = data.sweep(_leave_out, deviations, vectors, bounds)
+        deviations, _, _ = data.sweep(_leave_out, deviations, vectors, bounds, dense, alone)
+    if (alone & heavy).any():
+        # Without so many tokens the others are not in the middle any more.
+        _, centers, _ = data.sweep(_sum_up, deviations)
+        deviations, _, _ = data.sweep(_center, deviations, centers, alone & heavy)
     return deviations, small
 
 
-def _measure(
-    k: Kernels, block: Any, deviation: Any, vectors: Array, bounds: _Sums | None = None
-) -> Expected[Deviation, _Sums]:
-    """Parts and shares of all rows together, or of the dense ones."""
+class _Rows(NamedTuple):
+    """Of a block, all (I, C): parts of a mode, members of the component, and which stand out."""
+
+    parts: Array
+    members: Array
+    dense: Array
+    far: Array
+    alone: Array
+
+
+def _measure(k: Kernels, block: Any, deviation: Any, vectors: Array) -> Expected[Deviation, _Sums]:
+    """Sums over all rows."""
     if not isinstance(deviation, Deviation):
         # What splits is no set of rows.
-        return Expected(deviation, _Sums(*np.zeros((2, vectors.shape[1]))), 0.0)
-    parts, shares = deviation.parts(block, vectors, k), deviation.shares()
-    heavy = np.repeat(block.weight[:, None], vectors.shape[1], axis=1)
-    if bounds is not None:
-        heavy *= _dense(parts, shares, bounds)
-    return Expected(
-        deviation, _Sums((heavy * parts).sum(axis=0), (heavy * shares).sum(axis=0)), 0.0
+        return Expected(deviation, _Sums(*np.zeros((5, vectors.shape[1]))), 0.0)
+    image, heavy = deviation.image(block, vectors, k), block.weight[:, None]
+    parts = deviation.parts(image)
+    parts_at = parts * deviation.places(image)
+    found = np.broadcast_arrays(
+        parts, deviation.shares(), parts_at, deviation.members(block), deviation.tokens()
     )
+    return Expected(deviation, _Sums(*((heavy * one).sum(axis=0) for one in found)), 0.0)
+
+
+def _compare(
+    k: Kernels, block: Any, deviation: Any, vectors: Array, bounds: _Bounds
+) -> Expected[Deviation, _Sides]:
+    """Sums over the rows that stand out."""
+    if not isinstance(deviation, Deviation):
+        return Expected(deviation, _Sides(*np.zeros((4, vectors.shape[1]))), 0.0)
+    rows = _rows(k, block, deviation, vectors, bounds)
+    heavy = block.weight[:, None]
+    members, tokens = heavy * rows.members, heavy * deviation.tokens()
+    found = (
+        *(heavy * rows.parts * rows.dense, members * rows.far),
+        *(members * rows.alone, tokens * rows.alone),
+    )
+    return Expected(deviation, _Sides(*(one.sum(axis=0) for one in found)), 0.0)
+
+
+def _rows(k: Kernels, block: Any, deviation: Deviation, vectors: Array, bounds: _Bounds) -> _Rows:
+    """Rows that stand out in a mode.
+
+    Dense are those whose part of it is out of all proportion to their share in the component:
+    together they have no more than the share `least`. Far are those that are at least half as far
+    out as its parts in the mean, on the same side. Alone are those of them that make more than
+    half of the eigenvalue by themselves.
+    """
+    sums, least, share = bounds
+    image = deviation.image(block, vectors, k)
+    parts, places = deviation.parts(image), deviation.places(image)
+    members = np.broadcast_to(deviation.members(block), parts.shape)
+    most = sums.shares * least
+    dense = (parts * most > sums.parts * deviation.shares()) & (most > 0)
+    far = 2.0 * places * np.sign(sums.place) * sums.parts > np.abs(sums.place)
+    few = (block.weight[:, None] * members * far).sum(axis=0) <= 2.0 * share * sums.members
+    near = far & few & (least > 0) & (share > 0)
+    alone = near & (deviation.own(block, near) > HALF * sums.parts)
+    return _Rows(parts, members, np.asarray(dense), np.asarray(far), np.asarray(alone))
 
 
 def _leave_out(
-    k: Kernels, block: Any, deviation: Deviation, vectors: Array, bounds: _Sums
+    k: Kernels,
+    block: Any,
+    deviation: Deviation,
+    vectors: Array,
+    bounds: _Bounds,
+    dense: Array,
+    alone: Array,
 ) -> Expected[Deviation, tuple[()]]:
-    rows = _dense(deviation.parts(block, vectors, k), deviation.shares(), bounds)
+    """Without the rows that are dense in some modes (C,) and those that are alone in others."""
+    found = _rows(k, block, deviation, vectors, bounds)
+    rows = (found.dense & dense) | (found.alone & alone)
     if rows.shape[1] > deviation.gain.shape[1]:
         rows = np.asarray(rows.any(axis=1, keepdims=True))
     return Expected(deviation.without(rows), (), 0.0)
 
 
-def _dense(parts: Array, shares: Array, bounds: _Sums) -> Array:
-    """Rows whose part of a mode is out of all proportion to their share in the component, (I, C).
+def _sum_up(k: Kernels, block: Any, deviation: Deviation) -> Expected[Deviation, _Centers]:
+    return Expected(deviation, _Centers(*deviation.sums(block, k)), 0.0)
 
-    Together they have no more than the share `bounds.shares`; where that is 0, there are none.
-    """
-    return np.asarray((parts * bounds.shares > bounds.parts * shares) & (bounds.shares > 0))
+
+def _center(
+    k: Kernels, block: Any, deviation: Deviation, centers: _Centers, which: Array
+) -> Expected[Deviation, tuple[()]]:
+    """With the means of the rows that are left in the middle of some components (C,)."""
+    means = (centers.rows * inverse(centers.tokens)).astype(deviation.centre.dtype)
+    moved = which if len(which) == means.shape[1] else which.any()
+    centre = np.where(moved, means, deviation.centre)
+    return Expected(deviation._replace(centre=np.asarray(centre)), (), 0.0)
 
 
 def _take(

@@ -52,7 +52,11 @@ class AspectDeviation(Deviation):
 
     def shares(self) -> Array:
         """P(x|a) per unit of the row's weight: gain x shift^2, as the formulas below have it."""
-        return super().shares() * np.asarray(self.shift, np.float64) ** 2
+        return self.tokens()
+
+    def members(self, block: Block) -> Array:
+        """Share of the tokens of the row."""
+        return self.shares() * inverse(block.row_totals)[:, None]
 
 
 @dataclass(frozen=True)

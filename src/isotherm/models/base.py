@@ -95,14 +95,48 @@ class Deviation(NamedTuple):
         back -= self.centre * np.einsum("i,ic,ic->c", block.weight, self.shift, image)
         return back
 
-    def parts(self, block: Block, vectors: Array, k: Kernels) -> Array:
+    def image(self, block: Block, vectors: Array, k: Kernels) -> Array:
+        """C v, (I, C) float64."""
+        return np.asarray(self._image(block, vectors, k), np.float64)
+
+    def parts(self, image: Array) -> Array:
         """What each row, counted once, adds to v'C'diag(gain) C v, (I, C) float64."""
-        image = np.asarray(self._image(block, vectors, k), np.float64)
         return np.asarray(np.asarray(self.gain, np.float64) * image**2)
 
     def shares(self) -> Array:
         """Share of each row, counted once, in the component, up to a factor of that; (I, C)."""
         return np.asarray(self.gain, np.float64)
+
+    def members(self, block: Block) -> Array:
+        """To what degree each row, counted once, is in the component, up to a factor; (I, C)."""
+        return self.shares()
+
+    def tokens(self) -> Array:
+        """Share of the tokens of each row, counted once, in those of the component; (I, C)."""
+        return np.asarray(self.gain, np.float64) * np.asarray(self.shift, np.float64) ** 2
+
+    def places(self, image: Array) -> Array:
+        """Where the tokens of each row are in a mode in the mean, (I, C) float64."""
+        return image * inverse(np.asarray(self.shift, np.float64))
+
+    def own(self, block: Block, rows: Array) -> Array:
+        """Eigenvalue that each of some rows (I, C), counted once at most, has by itself, (I, C)."""
+        out, light = np.zeros(rows.shape), np.minimum(block.weight, 1.0)
+        for c in np.flatnonzero(rows.any(axis=0)):
+            gain, scale, shift, centre = (
+                np.asarray(one[:, min(c, one.shape[1] - 1)], np.float64) for one in self[1:]
+            )
+            index = np.flatnonzero(rows[:, c])
+            first, last = (np.asarray(block.indptr)[index + more] for more in (0, 1))
+            row = np.repeat(np.arange(len(index)), last - first)
+            entries = np.arange(len(row)) + np.repeat(last - np.cumsum(last - first), last - first)
+            columns = np.asarray(block.indices)[entries]
+            image = np.asarray(self.values)[entries] * scale[columns]
+            square = np.bincount(row, image**2, len(index))
+            cross = np.bincount(row, image * centre[columns], len(index))
+            length = square - 2.0 * shift[index] * cross + shift[index] ** 2 * (centre @ centre)
+            out[index, c] = light[index] * gain[index] * length
+        return out
 
     def taken(self, index: Array) -> Self:
         """Those of some of the components."""
@@ -114,6 +148,12 @@ class Deviation(NamedTuple):
     def without(self, rows: Array) -> Self:
         """The same without some rows, (I, C) bool."""
         return self._replace(gain=self.gain * (~rows).astype(self.gain.dtype))
+
+    def sums(self, block: Block, k: Kernels) -> tuple[Array, Array]:
+        """Sums of rows and of their tokens, of which `centre` is the quotient: (J, C), (C,)."""
+        tokens = self.gain * self.shift
+        rows = k.transposed_times(block.with_values(self.values), tokens) * self.scale
+        return rows, np.einsum("i,ic,ic->c", block.weight, tokens, self.shift)
 
     def _image(self, block: Block, vectors: Array, k: Kernels) -> Array:
         image = k.times(block.with_values(self.values), self.scale * vectors)
