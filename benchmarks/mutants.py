@@ -174,26 +174,28 @@ def tests_of(module: str, tree: Path) -> list[list[str]]:
     return [*([[str(own)]] if (tree / own).exists() else []), [str(Path("tests") / path.parts[0])]]
 
 
+def passes(tests: list[str], tree: Path) -> bool:
+    """Whether tests pass in a copy of the tree, in their time."""
+    data = os.environ.get("ISOTHERM_DATA", str(ROOT.parent / "shared" / "data"))
+    environment = os.environ | {"PYTHONPATH": str(tree / "src"), "ISOTHERM_DATA": data}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    try:
+        done = subprocess.run(
+            command, cwd=tree, env=environment, capture_output=True, timeout=LIMIT * WAIT
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return not done.returncode
+
+
 def survives(mutant: Mutant, tree: Path) -> bool:
     """Whether all tests pass in a copy of the tree with this change."""
     path = tree / "src" / "isotherm" / mutant.module
     original = path.read_text(encoding="utf-8")
-    data = os.environ.get("ISOTHERM_DATA", str(ROOT.parent / "shared" / "data"))
-    environment = os.environ | {"PYTHONPATH": str(tree / "src"), "ISOTHERM_DATA": data}
-    environment["PYTHONDONTWRITEBYTECODE"] = "1"
     path.write_text(mutant.code, encoding="utf-8")
     try:
-        for tests in tests_of(mutant.module, tree):
-            command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
-            try:
-                done = subprocess.run(
-                    command, cwd=tree, env=environment, capture_output=True, timeout=LIMIT * WAIT
-                )
-            except subprocess.TimeoutExpired:
-                return False
-            if done.returncode:
-                return False
-        return True
+        return all(passes(tests, tree) for tests in tests_of(mutant.module, tree))
     finally:
         path.write_text(original, encoding="utf-8")
 
@@ -289,6 +291,10 @@ def survivors(tree: Path, chosen: list[Mutant], jobs: int, scratch: Path) -> lis
         finally:
             trees.put(tree)
 
+    first = trees.queue[0]
+    for room in sorted({one.room for one in chosen}):
+        if not passes([f"tests/{room}"], first):
+            sys.exit(f"tests/{room} fails without any change: everything would seem noticed")
     alive: list[Mutant] = []
     with ThreadPoolExecutor(jobs) as pool:
         for number, lives in enumerate(pool.map(tried, chosen)):

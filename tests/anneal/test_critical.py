@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.linalg import block_diag
 
 from isotherm import _nested
+from isotherm.anneal import critical
 from isotherm.anneal.critical import (
     component_split,
     component_splits,
@@ -409,6 +410,30 @@ def test_all_components_at_once_agree_with_one_by_one(model: Any, bounds: Any) -
         alone = component_split(model, data, state, 1.1, c)
         assert found.temperatures[c] == pytest.approx(alone.temperature, rel=2e-3)
         assert abs(found.directions[:, c] @ alone.direction) > 0.98
+
+
+def test_components_that_are_known_to_be_stable_cost_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = Aspect(3)
+    data = place(poisson_counts(), weight=np.arange(18) % 3)
+    state = sweeps(model, data, begin(model, data), 1.1, 5)[0]
+    exact = component_splits(model, data, state, 1.1, np.arange(3)).temperatures
+    one, two, _ = np.argsort(-exact)
+    widths, product = [], critical._product
+
+    def counted(data: Any, deviations: Any, x: Array) -> Array:
+        widths.append(x.shape[1])
+        return np.asarray(product(data, deviations, x))
+
+    monkeypatch.setattr(critical, "_product", counted)
+    monkeypatch.setattr(critical, "EXACT", 1e-9)  # no end after one cycle
+    threshold = float(exact[[one, two]].mean())
+    found = component_splits(model, data, state, 1.1, np.arange(3), threshold)
+    assert widths[: critical.CYCLE] == [3] * critical.CYCLE
+    assert set(widths[critical.CYCLE :]) == {1}
+    assert found.temperatures[one] == pytest.approx(exact[one], rel=2e-3)
+    assert (np.delete(found.temperatures, one) < threshold).all()
 
 
 # Islands ---------------------------------------------------------------------------------------
