@@ -24,6 +24,7 @@ from isotherm.format import archive, codec, values
 from isotherm.io import checkpoint_1, parts
 from isotherm.io.fingerprint import Fingerprints
 from isotherm.io.registry import checked, known
+from isotherm.models.hierarchy import Hierarchy
 from isotherm.placement.cluster.row_versions import Version, restored
 from isotherm.placement.disk import exported
 from isotherm.placement.disk.cache import Held, Kept
@@ -226,6 +227,8 @@ class File:
             more = (run.begin, run.relaxation.proven, None if best is None else best.state)
             states += [run.state, *(one for one in more if one is not None)]
         sizes = [getattr(block, "n_rows", None) for block in getattr(data, "blocks", ())]
+        entry = run or fit
+        columns = {} if entry is None else _columns_of(data.summary, entry.model)
         for state in states:
             rows = state.rows
             fits = not sizes or len(rows) == len(sizes)
@@ -237,7 +240,7 @@ class File:
             if not fits:
                 raise archive.unreadable(self.path, "its states are of other rows than the data")
             try:
-                parts.check_shapes(state.params, _columns_of(data.summary))
+                parts.check_shapes(state.params, dict(columns))
             except ValueError as error:
                 raise archive.unreadable(self.path, str(error)) from error
 
@@ -309,10 +312,12 @@ def _registry(rows: exported.Folder | None) -> codec.Registry:
     return registry
 
 
-def _columns_of(summary: Any) -> parts.Sizes:
-    """Number of columns, under the letter that it has for counts or for vectors."""
+def _columns_of(summary: Any, model: Any) -> parts.Sizes:
+    """Number of columns of tables, under the letter that it has for counts or for vectors."""
     if hasattr(summary, "column_totals"):
-        return {"J": len(summary.column_totals)}
+        # Held-out counts of a hierarchy stand beside the others, for the same columns of a table.
+        times = 2 if isinstance(model, Hierarchy) and model.held_out else 1
+        return {"J": len(summary.column_totals) // times}
     return {"D": len(summary.mean)} if hasattr(summary, "mean") else {}
 
 
