@@ -304,6 +304,7 @@ def survivors(tree: Path, chosen: list[Mutant], jobs: int, scratch: Path) -> lis
 
 
 def parsed() -> argparse.Namespace:
+    """Options as given."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -315,7 +316,10 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--write", action="store_true", help="put the score into results/")
     parser.add_argument("--out", type=Path, help="survivors as JSON")
     parser.add_argument("--again", type=Path, help="only survivors of this file")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.again and options.write:
+        parser.error("--write is for changes that are drawn, not for those of --again")
+    return options
 
 
 def main() -> int:

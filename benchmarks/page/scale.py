@@ -55,6 +55,15 @@ def explorer(document: Document) -> Iterator[Table]:
     yield Table("In a browser without a graphics card", shown)
 
 
+def mutants(document: Document) -> Iterator[Table]:
+    """What tests noticed, room by room; changes that no test did although they matter."""
+    yield Table("", document["rows"])
+    matter = [row for row in document["survivors"] if not row["makes no difference"]]
+    code = [{**row, "before": f"`{row['before']}`", "after": f"`{row['after']}`"} for row in matter]
+    shown = pick(code, "revision", "module", "before", "after")
+    yield Table("Changes that no test of their room noticed in that revision", shown)
+
+
 def ingestion(document: Document) -> Iterator[Table]:
     """Words counted."""
     yield Table(
@@ -125,6 +134,19 @@ SECTIONS = (
                 "ingestion",
                 "Words counted, next to scikit-learn's CountVectorizer on the same texts.",
                 ingestion,
+            ),
+        ),
+    ),
+    Section(
+        "The tests",
+        (
+            Part(
+                "mutants",
+                "Changes of one operator, comparison, condition or loop, drawn at random from "
+                "models, engine, search and measures, and what the tests of their room say. "
+                "Kernels are left out: parity tests hold them to the reference.",
+                mutants,
+                title="Would the tests notice a mistake?",
             ),
         ),
     ),
