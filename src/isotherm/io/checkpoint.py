@@ -332,9 +332,7 @@ def _check_run(run: RunState) -> None:
     # A start, and the best state, may have other components, but not other columns.
     columns = {letter: n for letter, n in sizes.items() if letter in "JD"}
     if run.begin is not None:
-        # Some columns of a hierarchy are for its weights alone, which begin without them.
-        held_out = getattr(model, "held_out", False)
-        parts.check_shapes(run.begin.params, {} if held_out else dict(columns))
+        parts.check_shapes(run.begin.params, dict(columns))
         parts.check_rows(model, run.begin.rows, {})
     if run.best.solution is not None:
         parts.check_grown(run.best.solution, dict(columns))
