@@ -1,4 +1,4 @@
-"""`python -m isotherm` is `isotherm`, for whoever has not the latter on their path."""
+"""`python -m isotherm` is `isotherm`, for when the script is not on the path."""
 
 from isotherm.cli import main
 

@@ -44,7 +44,7 @@ def test_a_run_holds_the_fit_of_the_library(grown: Path, stories: Path) -> None:
     same(model, expected)
     assert model.get_params() == expected.get_params()
     assert (Counts.load(grown / "counts.iso").matrix != counts.matrix).nnz == 0
-    run = runs.opened(grown)
+    run = runs.open_run(grown)
     assert run.documents.titles[1] == "money story 1"
     assert run.labels == ["sea", "money", "sport"] * 20
 
@@ -77,13 +77,13 @@ def test_counts_and_runs_are_sources(
     counts = tmp_path / "a.counts"
     say("count", stories, "-o", counts, "--stop-words", "none", "--min-length", "3")
     say("fit", counts, "--topics", "2", "-o", tmp_path / "a.run")
-    run = runs.opened(tmp_path / "a.run")
+    run = runs.open_run(tmp_path / "a.run")
     # How the words were counted is known, though the fit was not told.
     assert (run.settings["stop_words"], run.settings["min_length"]) == ("none", 3)
     assert "the" in run.words
     assert run.documents.titles[0] == "sea story 0"
     say("fit", grown, "--model", "clusters", "--topics", "3", "-o", tmp_path / "b.run")
-    assert runs.opened(tmp_path / "b.run").counts.shape == (60, 30)
+    assert runs.open_run(tmp_path / "b.run").counts.shape == (60, 30)
     assert "comes too late" in fails("fit", counts, "--min-df", "2", "-o", tmp_path / "c.run")
 
 

@@ -76,7 +76,7 @@ def test_folders_with_names_like_those_of_a_fit_stay(
 def test_what_is_in_the_way_is_told_before_any_work(
     stories: Path, tmp_path: Path, fails: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("isotherm.cli.verbs.fit.counted", None)
+    monkeypatch.setattr("isotherm.cli.verbs.fit.count_source", None)
     out = tmp_path / "a.run"
     mine = thesis(out)
     for words in ([], ["--force"]):
@@ -140,7 +140,7 @@ def test_a_fit_killed_while_it_takes_its_name_loses_neither_run(
         patch.setattr(Path, "rename", killed)
         assert cli.main(fit(out, counts, "--force")) == 130
     say(*fit(out, counts, "--resume" if when == 1 else "--force"))
-    assert runs.opened(out).finished
+    assert runs.open_run(out).finished
     assert (out / "notes.txt").read_text() == "mine"
     assert names(tmp_path) == ["a.counts", "a.run"]
 
@@ -150,14 +150,14 @@ def test_a_run_that_came_meanwhile_is_not_replaced(
     counts: Path, grown: Path, tmp_path: Path, fails: Any, say: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "a.run"
-    begun = runs.begun
+    create = runs.create
 
     def late(*given: Any) -> Any:
         shutil.copytree(grown, out)
-        return begun(*given)
+        return create(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(runs, "begun", late)
+        patch.setattr(runs, "create", late)
         assert "is there already" in fails(*fit(out, counts))
     assert (out / "model.iso").read_bytes() == (grown / "model.iso").read_bytes()
     assert "is there already" in fails(*fit(out, counts, "--resume"))

@@ -122,7 +122,7 @@ def test_stop_words_of_a_file_that_is_gone(stories: Path, tmp_path: Path, say: A
     stop, run = tmp_path / "stop.txt", tmp_path / "a.run"
     stop.write_text("the\nof\nit\nship\n")
     say("fit", stories, "--stop-words", stop, "--topics", "2", "-o", run)
-    assert "ship" not in runs.opened(run).words
+    assert "ship" not in runs.open_run(run).words
     assert say("search", run, "the ship anchor", "--json")["unknown"] == []
     stop.unlink()
     found = say("search", run, "the ship anchor", "--json")

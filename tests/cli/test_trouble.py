@@ -138,8 +138,8 @@ def test_folders_that_cannot_be_written_to_are_told_before_any_work(
         raise AssertionError
 
     monkeypatch.setattr(suggest.os, "access", lambda path, mode: Path(path) != tmp_path)
-    monkeypatch.setattr("isotherm.cli.verbs.count.counted", never)
-    monkeypatch.setattr("isotherm.cli.verbs.fit.counted", never)
+    monkeypatch.setattr("isotherm.cli.verbs.count.count_source", never)
+    monkeypatch.setattr("isotherm.cli.verbs.fit.count_source", never)
     for words in (["count", stories, "-o", tmp_path / "a"], ["fit", stories, "-o", tmp_path / "b"]):
         assert f"the folder {tmp_path} of" in fails(*words)
 
@@ -232,7 +232,7 @@ def test_a_lock_ends_with_its_fit(stories: Path, tmp_path: Path, say: Any, fails
     for _ in range(2):
         say("fit", stories, "-o", out, "--topics", "2", "--force")
         with runs.holding(out):
-            assert runs.opened(out).finished
+            assert runs.open_run(out).finished
             said = fails("fit", stories, "-o", out, "--topics", "2", "--resume")
             assert "another process is at work" in said
 
@@ -283,7 +283,7 @@ def test_models_of_linked_documents_take_labels(
     without = load(plain / "model.iso").graph_.toarray() > 0
     assert without.sum() < graph.sum()
     say("fit", guided, "-o", tmp_path / "c.run", "--topics", "2")
-    assert runs.opened(tmp_path / "c.run").settings["supervise"] is None
+    assert runs.open_run(tmp_path / "c.run").settings["supervise"] is None
     assert "it is for dtm, lap-plsi, ltm" in fails("fit", source, "--supervise", "some")
     assert "no field 'sum'" in fails(
         *words, "--supervise", "sum", "-o", tmp_path / "d.run", "--json"

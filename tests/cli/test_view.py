@@ -129,8 +129,8 @@ def test_maps_are_made_once(
     first = kept_map(copied, 2).coordinates
     assert sorted(path.suffix for path in copied.glob("map*")) == [".gtm", ".map"]
     made: list[int] = []
-    real = explorer._made
-    monkeypatch.setattr(explorer, "_made", lambda *given: made.append(given[1]) or real(*given))
+    real = explorer._make
+    monkeypatch.setattr(explorer, "_make", lambda *given: made.append(given[1]) or real(*given))
     say("map", copied, "-o", out, "--force")
     assert made == []
     assert np.array_equal(CorpusMap.load(out).coordinates, first)
@@ -177,7 +177,7 @@ def test_stages_of_a_fit_with_a_given_number_of_topics(
     assert stages.kept
     assert load(run / "model.iso").engine.callbacks == ()
     assert not (grown / explorer.STAGES).exists()
-    assert explorer.stages_of(runs.opened(grown)) is None
+    assert explorer.stages_of(runs.open_run(grown)) is None
     page = tmp_path / "three.html"
     say("map", run, "--html", page, "--dimensions", "2")
     temperatures = [one["temperature"] for one in parts_of(page)["points"].meta["stages"]]
@@ -253,7 +253,7 @@ def ask(address: str, question: Any = None) -> Any:
 
 def test_view_serves_what_the_other_verbs_tell(grown: Path, say: Any, opened: Any) -> None:
     pytest.importorskip("uvicorn")
-    found = runs.opened(grown)
+    found = runs.open_run(grown)
     server = view._server(namespace(grown), found)
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -294,7 +294,7 @@ def namespace(run: Path) -> Any:
 
 def test_view_of_a_model_that_cannot_be_searched(two_sided: Path) -> None:
     pytest.importorskip("uvicorn")
-    found = runs.opened(two_sided)
+    found = runs.open_run(two_sided)
     page = explorer.explorer_of(found, explorer.maps_of(found, namespace(two_sided)))
     assert explorer.site_of(found, page).search is None
     # Two topics have no third dimension.

@@ -115,3 +115,11 @@ def test_estimators_warnings_and_memory(
     monkeypatch.setattr(AspectModel, "fit", warning)
     say(*words)
     assert say.err == "isotherm: note: --topics 2 are few\n"
+
+
+def test_what_documents_say_stays_as_it_is(tmp_path: Path, say: Any) -> None:
+    (tmp_path / "a.txt").write_text("Call it with min_df=3 or format=csv, then see 😀")
+    for verb, more in (("info", []), ("count", ["-o", tmp_path / "a.counts"])):
+        said = say(verb, tmp_path / "a.txt", *more)
+        assert "a.txt:1: Call it with min_df=3 or format=csv, then see 😀" in said
+    assert "1 emoji were not counted; --tokens 'multilingual' counts them" in said

@@ -35,7 +35,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(run: Path) -> Iterator[str]:
     options = parser.parsed("view", view.add_arguments, [str(run)])
-    server = view._server(options, runs.opened(run))
+    server = view._server(options, runs.open_run(run))
     thread = threading.Thread(target=server.run)
     thread.start()
     yield server.address
@@ -67,7 +67,7 @@ def test_search_finds_what_the_command_finds(
     assert cli.main(["search", str(run), "ship harbour storm", "-n", "50", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["documents"]
     found = page.evaluate("() => isotherm.source.search('ship harbour storm', 50)")
-    ids = runs.opened(run).documents.ids
+    ids = runs.open_run(run).documents.ids
     assert [ids[hit["document"]] for hit in found["hits"]] == [one["id"] for one in told]
     assert [hit["score"] for hit in found["hits"]] == [one["score"] for one in told]
     # What is typed is what is lit in the map.

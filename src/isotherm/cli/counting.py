@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,13 @@ from isotherm.errors import IsothermError, IsothermWarning
 if TYPE_CHECKING:
     from isotherm.text.ingest import Ingestion
     from isotherm.text.options import CountOptions
+    from isotherm.text.reading import Taken
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 SHOWN = 5
 
 
-def counted(source: Path, options: argparse.Namespace) -> Ingestion:
+def count_source(source: Path, options: argparse.Namespace) -> Ingestion:
     """The words of a source by the options of a verb; problems are noted on stderr."""
     from isotherm.text.options import CountOptions
 
@@ -36,14 +38,14 @@ def count(source: Any, options: CountOptions) -> Ingestion:
     with warnings.catch_warnings():
         # The problems that this warns of are listed below.
         warnings.simplefilter("ignore", IsothermWarning)
-        found = ingest(source, options)
+        ingestion = ingest(source, options)
     # Files that were passed over are listed with what was read.
-    problems = [one for one in found.problems if one not in found.skipped]
-    note_problems(problems, found.n_problems - len(found.problems) + len(problems))
-    return found
+    problems = [one for one in ingestion.problems if one not in ingestion.skipped]
+    note_problems(problems, ingestion.n_problems - len(ingestion.problems) + len(problems))
+    return ingestion
 
 
-def reading(found: Ingestion) -> dict[str, Any]:
+def reading(ingestion: Ingestion) -> dict[str, Any]:
     """What was read as what, as plain data."""
     return {
         "read": [
@@ -57,12 +59,23 @@ def reading(found: Ingestion) -> dict[str, Any]:
                 "header": one.header,
                 "first": one.first.source,
             }
-            for one in found.read
+            for one in ingestion.read
         ],
-        "skipped": [str(one) for one in found.skipped],
-        "n_skipped": found.n_skipped,
-        "notes": [in_options(note) for note in found.notes],
+        "skipped": [str(one) for one in ingestion.skipped],
+        "n_skipped": ingestion.n_skipped,
+        "notes": [in_options(note) for note in ingestion.notes],
     }
+
+
+def read_as(ingestion: Ingestion) -> str:
+    """What was read as what, in lines."""
+    return "\n".join(in_own_words(ingestion.report.split("\n"), ingestion.read))
+
+
+def in_own_words(lines: Sequence[str], read: Sequence[Taken]) -> list[str]:
+    """Lines of a report: what they advise names options, what documents say stays as it is."""
+    n_quoted = sum(len(one.lines(None)) for one in read)
+    return [*lines[:n_quoted], *map(in_options, lines[n_quoted:])]
 
 
 def note_problems(problems: Any, total: int) -> None:
@@ -73,26 +86,26 @@ def note_problems(problems: Any, total: int) -> None:
         console.note(f"and {total - SHOWN:,} more that could not be read")
 
 
-def said(found: Ingestion) -> str:
+def summary_line(ingestion: Ingestion) -> str:
     """What was counted, in a line."""
     parts = [
-        console.plural(found.n_documents, "document"),
-        console.plural(found.counts.n_columns, "word"),
-        console.plural(found.counts.total, "token"),
+        console.plural(ingestion.n_documents, "document"),
+        console.plural(ingestion.counts.n_columns, "word"),
+        console.plural(ingestion.counts.total, "token"),
     ]
-    if found.n_empty:
-        parts.append(f"{console.plural(found.n_empty, 'document')} without any word")
-    if found.n_problems:
-        parts.append(console.plural(found.n_problems, "problem"))
+    if ingestion.n_empty:
+        parts.append(f"{console.plural(ingestion.n_empty, 'document')} without any word")
+    if ingestion.n_problems:
+        parts.append(console.plural(ingestion.n_problems, "problem"))
     return ", ".join(parts)
 
 
-def check_words(found: Ingestion, source: Path) -> None:
+def check_words(ingestion: Ingestion, source: Path) -> None:
     """Refuse a collection without words: nothing could be done with it."""
-    if not found.counts.total:
+    if not ingestion.counts.total:
         raise IsothermError(
-            f"{source} has {console.plural(found.n_documents, 'document')}, but no word is left "
-            "to count; check --text-column, --stop-words, --min-df and --max-df"
+            f"{source} has {console.plural(ingestion.n_documents, 'document')}, but no word is "
+            "left to count; check --text-column, --stop-words, --min-df and --max-df"
         )
 
 

@@ -41,26 +41,26 @@ LEAST = 0.01
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
-def shown_dimensions(found: Run) -> list[int]:
+def shown_dimensions(run: Run) -> list[int]:
     """Dimensions of the maps that are worth showing; a page has one map at least.
 
     Proportions of K topics have K - 1 dimensions: a map of more is crumpled into them.
     """
-    n_topics = len(found.model.weights_)
+    n_topics = len(run.model.weights_)
     return [number for number in DIMENSIONS if number < n_topics] or [min(DIMENSIONS)]
 
 
-def maps_of(found: Run, options: argparse.Namespace) -> list[MappedCorpus]:
+def maps_of(run: Run, options: argparse.Namespace) -> list[MappedCorpus]:
     """Maps of a run that a page shows, made if they are not there."""
-    return [mapped(found, number, options) for number in shown_dimensions(found)]
+    return [map_of(run, number, options) for number in shown_dimensions(run)]
 
 
-def explorer_of(found: Run, maps: Sequence[MappedCorpus], labels: str | None = None) -> Explorer:
+def explorer_of(run: Run, maps: Sequence[MappedCorpus], labels: str | None = None) -> Explorer:
     """The explorer of a run.
 
     Parameters
     ----------
-    found : Run
+    run : Run
     maps : sequence of MappedCorpus
         The first is shown first.
     labels : str, optional
@@ -68,42 +68,42 @@ def explorer_of(found: Run, maps: Sequence[MappedCorpus], labels: str | None = N
     """
     from isotherm.viewer.explorer import Explorer
 
-    docs = found.documents
+    docs = run.documents
     return Explorer.of(
         maps,
-        model=found.model,
-        counts=found.counts,
-        title=found.folder.resolve().stem,
-        subtitle=Path(found.about["source"]).name,
+        model=run.model,
+        counts=run.counts,
+        title=run.folder.resolve().stem,
+        subtitle=Path(run.about["source"]).name,
         names=docs.titles,
         texts=docs.texts,
-        columns=columns_of(docs, labels or found.settings["labels"]),
-        stages=stages_of(found),
+        columns=columns_of(docs, labels or run.settings["labels"]),
+        stages=stages_of(run),
     )
 
 
-def site_of(found: Run, explorer: Explorer) -> Site:
+def site_of(run: Run, explorer: Explorer) -> Site:
     """What the live server of a run serves."""
     from isotherm.viewer.server import site_of
 
-    docs = found.documents
+    docs = run.documents
 
     def document(i: int) -> dict[str, Any]:
         told = {name: _shown(value) for name, value in docs.fields[i].items()}
         fields = {name: value for name, value in told.items() if value is not None}
         return {**explorer.document(i), "id": docs.ids[i], "fields": fields}
 
-    search = live_search(found) if searchable(found) else None
+    search = live_search(run) if searchable(run) else None
     return site_of(explorer, document, search)
 
 
-def live_search(found: Run) -> Callable[[str, int], dict[str, Any]]:
+def live_search(run: Run) -> Callable[[str, int], dict[str, Any]]:
     """The search of `isotherm search`, as the page asks for it."""
-    search = search_of(found)
-    search.found(" ".join(found.words[:1]), 1)  # what is made at the first search is made now
+    search = search_of(run)
+    search.find(" ".join(run.words[:1]), 1)  # what is made at the first search is made now
 
     def answer(text: str, n: int) -> dict[str, Any]:
-        query, results = search.found(text, n)
+        query, results = search.find(text, n)
         strongest = sorted(range(len(results.topics)), key=lambda k: -results.topics[k])
         return {
             "known": list(dict.fromkeys(query.known)),
@@ -126,11 +126,11 @@ def live_search(found: Run) -> Callable[[str, int], dict[str, Any]]:
     return answer
 
 
-def stages_of(found: Run) -> Stages | None:
+def stages_of(run: Run) -> Stages | None:
     """The stages of a run, if they were kept."""
     from isotherm.io.store import load
 
-    path = found.folder / STAGES
+    path = run.folder / STAGES
     kept: Stages | None = load(path) if path.is_file() else None
     return kept
 
@@ -138,8 +138,8 @@ def stages_of(found: Run) -> Stages | None:
 # Maps ---------------------------------------------------------------------------------------------
 
 
-def mapped(
-    found: Run, dimensions: int, options: argparse.Namespace, seed: int = SEED
+def map_of(
+    run: Run, dimensions: int, options: argparse.Namespace, seed: int = SEED
 ) -> MappedCorpus:
     """Map of a run, with the estimators that made it; without texts and labels.
 
@@ -147,74 +147,74 @@ def mapped(
 
     Parameters
     ----------
-    found : Run
+    run : Run
     dimensions : {2, 3}
     options : Namespace
     seed : int
         Maps of other seeds than that of maps that are kept are made and not kept.
     """
     if seed != SEED:
-        return _made(found, dimensions, options, seed)
-    stem = f"map{dimensions}.{_mark(found)}"
-    kept = _read(found, stem)
+        return _make(run, dimensions, options, seed)
+    stem = f"map{dimensions}.{_mark(run)}"
+    kept = _read(run, stem)
     if kept is None:
-        kept = _made(found, dimensions, options, seed)
-        _keep(found, f"map{dimensions}.", stem, kept)
+        kept = _make(run, dimensions, options, seed)
+        _keep(run, f"map{dimensions}.", stem, kept)
     return kept
 
 
-def _made(found: Run, dimensions: int, options: argparse.Namespace, seed: int) -> MappedCorpus:
+def _make(run: Run, dimensions: int, options: argparse.Namespace, seed: int) -> MappedCorpus:
     from isotherm.estimators.gtm import GTM
     from isotherm.maps.workflow import map_corpus
 
-    if len(found.model.weights_) < 2:
+    if len(run.model.weights_) < 2:
         raise IsothermError(
-            f"{found.folder} has a single topic, which puts all documents at one place; fit with "
+            f"{run.folder} has a single topic, which puts all documents at one place; fit with "
             "--topics 2 or more to have a map"
         )
     gtm = GTM(dimensions, random_state=seed, verbose=console.quiet(options))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
-        made = map_corpus(found.counts, topics=found.model, gtm=gtm, names=found.documents.titles)
+        made = map_corpus(run.counts, topics=run.model, gtm=gtm, names=run.documents.titles)
     for text in dict.fromkeys(str(one.message) for one in said):
         console.note(text)  # once is enough
     return made
 
 
-def _mark(found: Run) -> str:
+def _mark(run: Run) -> str:
     """What tells the model of a run from any other: a part of the name of what was made of it."""
-    with (found.folder / runs.MODEL).open("rb") as file:
+    with (run.folder / runs.MODEL).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
-def _read(found: Run, stem: str) -> MappedCorpus | None:
+def _read(run: Run, stem: str) -> MappedCorpus | None:
     """The map that is kept; None if there is none, or none that can be read."""
     from isotherm.estimators.gtm import GTM
     from isotherm.maps.corpus import CorpusMap
     from isotherm.maps.workflow import MappedCorpus
 
-    paths = [found.folder / f"{stem}{ending}" for ending in (MAP, ESTIMATOR)]
+    paths = [run.folder / f"{stem}{ending}" for ending in (MAP, ESTIMATOR)]
     if not all(path.is_file() for path in paths):
         return None
     try:
         corpus_map, gtm = CorpusMap.load(paths[0]), GTM.load(paths[1])
     except IsothermError:
         return None
-    if len(corpus_map.names) != found.counts.n_rows:
+    if len(corpus_map.names) != run.counts.n_rows:
         return None
-    return MappedCorpus(corpus_map, found.model, gtm)
+    return MappedCorpus(corpus_map, run.model, gtm)
 
 
-def _keep(found: Run, begin: str, stem: str, made: MappedCorpus) -> None:
+def _keep(run: Run, begin: str, stem: str, made: MappedCorpus) -> None:
     """Write the map in place of all of its kind; if that fails, it is made anew next time."""
     try:
         # The map comes last: where it is, the other is as well.
-        made.gtm.save(found.folder / f"{stem}{ESTIMATOR}")
-        made.map.save(found.folder / f"{stem}{MAP}")
+        made.gtm.save(run.folder / f"{stem}{ESTIMATOR}")
+        made.map.save(run.folder / f"{stem}{MAP}")
     except OSError as error:
         console.note(f"the map is not kept: {error.strerror or error}")
         return
-    for path in _others(found.folder, begin, stem):
+    for path in _others(run.folder, begin, stem):
         with suppress(OSError):
             path.unlink()
 
@@ -243,13 +243,13 @@ def columns_of(docs: Documents, first: str | None) -> dict[str, Any]:
     """
     names = dict.fromkeys(name for fields in docs.fields for name in fields)
     order = [*([] if first is None else [first]), *(name for name in names if name != first)]
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for name in order:
         values = _told(docs.labels(name) or [])
         column = values if name == first else _column(values)
         if column is not None:
-            found[name] = column
-    return found
+            columns[name] = column
+    return columns
 
 
 def _told(values: list[Any]) -> list[Any]:

@@ -90,18 +90,18 @@ def parsed(
     if file is not None:
         parser.also = f" (on the command line or in {file})"
         words = [*_file_words(verb, file), *words]
-    found = parser.parse_args(words)
+    options = parser.parse_args(words)
     in_file = words[: len(words) - n_typed]
-    found.typed = _given(parser, found, words[len(in_file) :])
-    found.given = found.typed | _given(parser, found, in_file)
-    return found
+    options.typed = _given(parser, options, words[len(in_file) :])
+    options.given = options.typed | _given(parser, options, in_file)
+    return options
 
 
-def _given(parser: Parser, found: argparse.Namespace, words: Sequence[str]) -> frozenset[str]:
+def _given(parser: Parser, options: argparse.Namespace, words: Sequence[str]) -> frozenset[str]:
     """Names of the options among some words."""
     # An option that is there already keeps its value: what still has the mark was not given.
     mark = object()
-    marked = argparse.Namespace(**dict.fromkeys(vars(found), mark))
+    marked = argparse.Namespace(**dict.fromkeys(vars(options), mark))
     for action in parser._actions:
         action.required = False
     parser.parse_known_args(words, marked)

@@ -48,10 +48,10 @@ def reader(settings: Mapping[str, Any], columns: Sequence[Any]) -> Callable[[str
             for length in range(max(low, 2), high + 1)
             for first in range(len(stems) - length + 1)
         ]
-        found = [word for word in (*stems, *runs) if word in known]
-        heard = {part for one in found for part in one.split()}
+        asked_for = [word for word in (*stems, *runs) if word in known]
+        heard = {part for one in asked_for for part in one.split()}
         unknown = [word for word, stem in zip(words, stems, strict=True) if stem not in heard]
-        return Asked(found, list(dict.fromkeys(unknown)))
+        return Asked(asked_for, list(dict.fromkeys(unknown)))
 
     return read
 
@@ -59,21 +59,21 @@ def reader(settings: Mapping[str, Any], columns: Sequence[Any]) -> Callable[[str
 # The search --------------------------------------------------------------------------------------
 
 
-def index_of(found: runs.Run, weights: str, interpolation: float) -> SearchIndex:
+def index_of(run: runs.Run, weights: str, interpolation: float) -> SearchIndex:
     """Index of the documents of a run."""
     from isotherm.retrieval.index import SearchIndex
 
-    if not searchable(found):
+    if not searchable(run):
         raise IsothermError(
-            f"{found.folder} holds {type(found.model).__name__}, and a search needs the topics of "
-            f"the aspect model; make them by isotherm fit {found.folder} -o other.run"
+            f"{run.folder} holds {type(run.model).__name__}, and a search needs the topics of "
+            f"the aspect model; make them by isotherm fit {run.folder} -o other.run"
         )
-    return SearchIndex.of(found.model, found.counts, weights=weights, interpolation=interpolation)
+    return SearchIndex.of(run.model, run.counts, weights=weights, interpolation=interpolation)
 
 
-def searchable(found: runs.Run) -> bool:
+def searchable(run: runs.Run) -> bool:
     """Whether a run has topics that a search can read."""
-    return type(found.model).__name__ == "AspectModel"
+    return type(run.model).__name__ == "AspectModel"
 
 
 @dataclass(frozen=True)
@@ -83,14 +83,14 @@ class Search:
     index: SearchIndex
     read: Callable[[str], Asked]
 
-    def found(self, text: str, n: int) -> tuple[Asked, Results]:
+    def find(self, text: str, n: int) -> tuple[Asked, Results]:
         """What a text asks for, and the best documents."""
         query = self.read(text)
         return query, self.index.query(query.known, n)
 
 
 def search_of(
-    found: runs.Run, weights: str = WEIGHTS, interpolation: float = INTERPOLATION
+    run: runs.Run, weights: str = WEIGHTS, interpolation: float = INTERPOLATION
 ) -> Search:
     """The search of a run; with nothing but the run, that of `isotherm search`."""
-    return Search(index_of(found, weights, interpolation), reader(found.counting, found.words))
+    return Search(index_of(run, weights, interpolation), reader(run.counting, run.words))

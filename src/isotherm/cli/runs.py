@@ -59,14 +59,14 @@ class Run:
     @property
     def settings(self) -> dict[str, Any]:
         """Settings of counting and of the fit, by name."""
-        found: dict[str, Any] = self.about["settings"]
-        return found
+        settings: dict[str, Any] = self.about["settings"]
+        return settings
 
     @property
     def counting(self) -> dict[str, Any]:
         """The settings by which new texts are counted.
 
-        A list of stop words that is no longer there is not missed: they are no columns.
+        A list of stop words that is missing by now does no harm: they are not columns.
         """
         stop = self.settings["stop_words"]
         there = stop in ("english", "none") or Path(stop).is_file()
@@ -136,14 +136,14 @@ class Run:
                 "models can be drawn"
             )
 
-    def tell(self, more: dict[str, Any]) -> Run:
+    def record(self, more: dict[str, Any]) -> Run:
         """The run with more to say of it, also in its file."""
         about = {**self.about, **more}
         _write(self.folder, about)
         return Run(self.folder, about)
 
 
-def opened(path: Path) -> Run:
+def open_run(path: Path) -> Run:
     """The run in a folder, if it is one that is done."""
     existing(path, "a run, which isotherm fit writes")
     if not (path / ABOUT).is_file():
@@ -181,11 +181,11 @@ def read(folder: Path) -> Run:
     return Run(folder, about)
 
 
-def _check(found: dict[str, Any], types: dict[str, Any]) -> None:
+def _check(values: dict[str, Any], types: dict[str, Any]) -> None:
     """Refuse values of other types than those that are written."""
     for name, kind in types.items():
-        if not isinstance(found[name], kind):
-            raise TypeError(f"{name} is {type(found[name]).__name__}")
+        if not isinstance(values[name], kind):
+            raise TypeError(f"{name} is {type(values[name]).__name__}")
 
 
 def topics_of(model: Any, n_words: int, by: str) -> list[dict[str, Any]]:
@@ -252,7 +252,7 @@ def holding(folder: Path) -> Iterator[None]:
 # Making them --------------------------------------------------------------------------------------
 
 
-def begun(
+def create(
     final: Path, source: Path, settings: dict[str, Any], counts: Counts, docs: Documents
 ) -> Run:
     """A run with everything but its model, in an empty folder under its unfinished name."""
@@ -281,7 +281,7 @@ def begun(
     return Run(folder, about)
 
 
-def done(run: Run, final: Path) -> Run:
+def finish(run: Run, final: Path) -> Run:
     """The run under its own name; an older one of that name goes, if it may."""
     own.check_final(final, force=own.may_replace(run.folder))
     own.replace(run.folder, final)

@@ -12,14 +12,14 @@ from isotherm.errors import IsothermError
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like the given one, None if none is alike."""
-    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return found[0] if found else None
+    alike = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return alike[0] if alike else None
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A question to put into a message, empty where no known name is alike."""
-    found = nearest(name, known)
-    return "" if found is None else f" (did you mean {found!r}?)"
+    other = nearest(name, known)
+    return "" if other is None else f" (did you mean {other!r}?)"
 
 
 def existing(path: Path, what: str) -> Path:
@@ -38,8 +38,8 @@ def existing(path: Path, what: str) -> Path:
         raise IsothermError(
             f"there is no {path}: the folder {folder} is missing; give the path of {what}"
         )
-    found = nearest(path.name, os.listdir(folder))
-    near = "" if found is None else f"; the nearest name there is {folder / found}"
+    other = nearest(path.name, os.listdir(folder))
+    near = "" if other is None else f"; the nearest name there is {folder / other}"
     raise IsothermError(f"there is no file or folder {path}{near}; give the path of {what}")
 
 

@@ -7,12 +7,11 @@ import time
 from pathlib import Path
 
 from isotherm.cli import console, documents
-from isotherm.cli.counting import check_words, counted, reading, said, stem
+from isotherm.cli.counting import check_words, count_source, read_as, reading, stem, summary_line
 from isotherm.cli.options import saved, settings_of
 from isotherm.cli.parser import Parser
 from isotherm.cli.runs import is_archive, is_run
 from isotherm.cli.suggest import existing, writable
-from isotherm.cli.wording import in_options
 from isotherm.errors import IsothermError
 
 ENDING = ".counts"
@@ -35,11 +34,11 @@ def run(options: argparse.Namespace) -> None:
     out = options.out or Path(stem(source) + ENDING)
     for path in (out, documents.beside(out)):
         writable(path, force=options.force, source=source)
-    found = counted(source, options)
-    check_words(found, source)
+    ingestion = count_source(source, options)
+    check_words(ingestion, source)
     counts, docs = (
-        found.counts,
-        documents.of_ingestion(found, settings_of(options, saved("count"))),
+        ingestion.counts,
+        documents.of_ingestion(ingestion, settings_of(options, saved("count"))),
     )
     # Both are written before one gets its name: a full disk leaves neither of them.
     with documents.writing(documents.beside(out), docs):
@@ -47,19 +46,19 @@ def run(options: argparse.Namespace) -> None:
     summary = {
         "counts": str(out),
         "source": str(source),
-        "format": found.format,
-        "text_column": found.text_column,
-        "documents": found.n_documents,
-        "empty": found.n_empty,
+        "format": ingestion.format,
+        "text_column": ingestion.text_column,
+        "documents": ingestion.n_documents,
+        "empty": ingestion.n_empty,
         "words": counts.n_columns,
         "tokens": counts.total,
-        "dropped_words": found.n_dropped_words,
-        "problems": [str(problem) for problem in found.problems],
-        "n_problems": found.n_problems,
-        **reading(found),
+        "dropped_words": ingestion.n_dropped_words,
+        "problems": [str(problem) for problem in ingestion.problems],
+        "n_problems": ingestion.n_problems,
+        **reading(ingestion),
         "seconds": console.seconds(begin),
     }
-    text = f"{out}: {said(found)}\n{in_options(found.report)}\n\nnext: isotherm fit {out}"
+    text = f"{out}: {summary_line(ingestion)}\n{read_as(ingestion)}\n\nnext: isotherm fit {out}"
     console.tell(options, summary, text)
 
 

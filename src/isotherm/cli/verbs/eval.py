@@ -39,13 +39,13 @@ def run(options: argparse.Namespace) -> None:
     for path in (options.heldout, options.queries, options.qrels):
         if path is not None:
             existing(path, "a file to measure by")
-    found = runs.opened(options.run)
-    others = [_other(Path(name), found) for name in (options.others or "").split(",") if name]
-    labels = _labels(found, options.labels or found.settings["labels"])
+    run = runs.open_run(options.run)
+    others = [_other(Path(name), run) for name in (options.others or "").split(",") if name]
+    labels = _labels(run, options.labels or run.settings["labels"])
     report = evaluate_topics(
-        found.model,
-        found.counts,
-        heldout=None if options.heldout is None else _over_columns(options.heldout, found),
+        run.model,
+        run.counts,
+        heldout=None if options.heldout is None else _over_columns(options.heldout, run),
         labels=labels,
         fits=others,
         n_words=options.words,
@@ -55,65 +55,65 @@ def run(options: argparse.Namespace) -> None:
     # What is not there was not asked for.
     text = str(dataclasses.replace(report, skipped={}))
     if options.qrels is not None:
-        summary["retrieval"], more = _retrieval(found, options)
+        summary["retrieval"], more = _retrieval(run, options)
         text = f"{text}\n\n{more}"
     console.tell(options, summary, text)
 
 
-def _labels(found: Run, column: str | None) -> list[str | None] | None:
+def _labels(run: Run, column: str | None) -> list[str | None] | None:
     """Labels as text, None where a document has none."""
-    labels = found.documents.labels(column)
+    labels = run.documents.labels(column)
     if labels is None:
         return None
-    if column == found.settings.get("supervise"):
+    if column == run.settings.get("supervise"):
         console.note(f"the fit has learned from the labels in {column!r}: agreement is too good")
     return [None if label in (None, "") else str(label) for label in labels]
 
 
-def _other(path: Path, found: Run) -> Any:
+def _other(path: Path, run: Run) -> Any:
     """The model of another run over the same words."""
-    other = runs.opened(path)
-    if other.words != found.words:
+    other = runs.open_run(path)
+    if other.words != run.words:
         raise IsothermError(
-            f"{path} and {found.folder} have different words; fit both to the same counts"
+            f"{path} and {run.folder} have different words; fit both to the same counts"
         )
     return other.model
 
 
-def _over_columns(source: Path, found: Run) -> Counts:
+def _over_columns(source: Path, run: Run) -> Counts:
     """Other documents over the columns of the run, counted in the same way."""
     from isotherm.text.options import CountOptions
 
-    chosen = fields(found.counting, rules())
-    known = counting.count(source, CountOptions(**chosen, vocabulary=found.words))
+    chosen = fields(run.counting, rules())
+    known = counting.count(source, CountOptions(**chosen, vocabulary=run.words))
     if not known.counts.total:
         raise IsothermError(
-            f"no word of {source} is among the {found.counts.n_columns} of {found.folder}; give "
+            f"no word of {source} is among the {run.counts.n_columns} of {run.folder}; give "
             "documents of the same kind"
         )
     return known.counts
 
 
-def _retrieval(found: Run, options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+def _retrieval(run: Run, options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """How well queries find what was judged relevant, as plain data and as text."""
     from isotherm.retrieval.evaluate import evaluate
     from isotherm.retrieval.trec import read_qrels, relevance
 
-    index = index_of(found, options.weights, options.interpolation)
-    queries = _over_columns(options.queries, found)
+    index = index_of(run, options.weights, options.interpolation)
+    queries = _over_columns(options.queries, run)
     judged = read_qrels(options.qrels)
     grades = {grade for one in judged.values() for grade in one.values()}
     least = 1 if options.min_grade is None and 0 in grades else options.min_grade
     relevant = relevance(
         judged,
         of_counts(queries).ids,
-        found.documents.ids,
+        run.documents.ids,
         grades=None if least is None else {grade for grade in grades if grade >= least},
     )
     if not relevant.nnz:
         raise IsothermError(
             f"{options.qrels} judges no pair of a query of {options.queries} and a document of "
-            f"{found.folder} as relevant; names must be the same in all of them"
+            f"{run.folder} as relevant; names must be the same in all of them"
         )
     scored = evaluate(index.rank(queries), relevant)
     precision = dict(zip(scored.levels, scored.precision.mean(axis=0).tolist(), strict=True))

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isotherm.cli import console, documents, explorer, models, own, runs
-from isotherm.cli.counting import check_words, counted, said, stem
+from isotherm.cli.counting import check_words, count_source, read_as, stem, summary_line
 from isotherm.cli.options import as_json, saved, settings_of
 from isotherm.cli.parser import Parser
 from isotherm.cli.runs import READ, Run, topic_lines, topics_of
 from isotherm.cli.suggest import check_folder, existing
-from isotherm.cli.wording import in_options
 from isotherm.errors import IsothermError
 
 if TYPE_CHECKING:
@@ -45,15 +44,15 @@ def run(options: argparse.Namespace) -> int:
     begin = time.perf_counter()
     final = options.out or Path(stem(options.source) + runs.ENDING)
     with ExitStack() as held:
-        found = _to_resume(options, final, held) if options.resume else None
-        if found is not None and found.finished and not found.checkpoint.exists():
+        run = _to_resume(options, final, held) if options.resume else None
+        if run is not None and run.finished and not run.checkpoint.exists():
             console.note(f"{final} is done; there is nothing to go on with")
-            if found.folder != final:  # it was killed right before its folder got its name
-                found = _named(found, final)
+            if run.folder != final:  # it was killed right before its folder got its name
+                run = _give_name(run, final)
         else:
-            found = _fitted(options, found or _begun(options, final, held), final)
-    _tell(options, found, begin)
-    if found.about["interrupted"]:
+            run = _fit(options, run or _begin(options, final, held), final)
+    _report(options, run, begin)
+    if run.about["interrupted"]:
         console.note(f"interrupted; {final} has the best model so far, and --resume goes on")
         return 130
     return 0
@@ -62,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
 # Where a fit begins -------------------------------------------------------------------------------
 
 
-def _begun(options: argparse.Namespace, final: Path, held: ExitStack) -> Run:
+def _begin(options: argparse.Namespace, final: Path, held: ExitStack) -> Run:
     """A new run, with counts and documents."""
     source = existing(options.source, "documents or counts")
     _check_place(options, source)
@@ -89,7 +88,7 @@ def _begun(options: argparse.Namespace, final: Path, held: ExitStack) -> Run:
     own.begin(work, replaces=options.force)
     held.enter_context(runs.holding(work))
     try:
-        return runs.begun(final, source, settings, counts, docs).tell({READ: read})
+        return runs.create(final, source, settings, counts, docs).record({READ: read})
     except BaseException:
         own.remove(work)
         raise
@@ -124,16 +123,16 @@ def _read(
     Last come the settings by which they were counted, as far as they are known.
     """
     if runs.is_run(source):
-        other = runs.opened(source)
+        other = runs.open_run(source)
         return other.counts, other.documents, _counting(other.settings)
     if runs.is_archive(source):
         return _read_counts(options, source, final, held)
-    found = counted(source, options)
-    check_words(found, source)
+    ingestion = count_source(source, options)
+    check_words(ingestion, source)
     if not options.json:
-        print(f"{source}: {said(found)}\n{in_options(found.report)}", flush=True)
-    docs = documents.of_ingestion(found, settings_of(options, saved("count")))
-    return found.counts, docs, {READ: [one.lines(None)[0] for one in found.read]}
+        print(f"{source}: {summary_line(ingestion)}\n{read_as(ingestion)}", flush=True)
+    docs = documents.of_ingestion(ingestion, settings_of(options, saved("count")))
+    return ingestion.counts, docs, {READ: [one.lines(None)[0] for one in ingestion.read]}
 
 
 def _read_counts(
@@ -182,38 +181,38 @@ def _to_resume(options: argparse.Namespace, final: Path, held: ExitStack) -> Run
     if not runs.is_run(folder):
         return None
     held.enter_context(runs.holding(folder))
-    found = runs.read(folder)
+    run = runs.read(folder)
     asked = as_json(settings_of(options, saved("fit")))
     differ = [
-        f"--{name.replace('_', '-')} (was {found.settings.get(name)})"
+        f"--{name.replace('_', '-')} (was {run.settings.get(name)})"
         for name in asked
-        if name in options.given and asked[name] != found.settings.get(name)
+        if name in options.given and asked[name] != run.settings.get(name)
     ]
-    if Path(found.about["source"]).resolve() != options.source.resolve():
-        differ.insert(0, f"SOURCE (was {found.about['source']})")
+    if Path(run.about["source"]).resolve() != options.source.resolve():
+        differ.insert(0, f"SOURCE (was {run.about['source']})")
     if differ:
         raise IsothermError(
-            f"{found.folder} is of another fit: what differs is {', '.join(differ)}; give the "
+            f"{run.folder} is of another fit: what differs is {', '.join(differ)}; give the "
             "same, leave options out to take those of before, or give another name with -o"
         )
-    if found.folder == final and found.checkpoint.exists():
+    if run.folder == final and run.checkpoint.exists():
         own.check_work(work)
         final.rename(work)
-        found = Run(work, found.about)
-    elif found.folder == work:
+        run = Run(work, run.about)
+    elif run.folder == work:
         own.check_final(final, force=options.force or own.may_replace(work))
         if options.force:
             own.begin(work, replaces=True)
-    return found
+    return run
 
 
 # The fit ------------------------------------------------------------------------------------------
 
 
-def _fitted(options: argparse.Namespace, run: Run, final: Path) -> Run:
+def _fit(options: argparse.Namespace, run: Run, final: Path) -> Run:
     """The run with its model, under its own name; what fails leaves no more than a checkpoint."""
     try:
-        run = run.tell(_computed(options, run))
+        run = run.record(_compute(options, run))
     except (KeyboardInterrupt, OSError, MemoryError):
         if run.checkpoint.exists():
             console.note(f"{run.folder} has what was done; --resume goes on with it")
@@ -224,17 +223,17 @@ def _fitted(options: argparse.Namespace, run: Run, final: Path) -> Run:
         if not options.resume:
             own.remove(run.folder)
         raise
-    return runs.done(run, final)
+    return runs.finish(run, final)
 
 
-def _computed(options: argparse.Namespace, run: Run) -> dict[str, Any]:
+def _compute(options: argparse.Namespace, run: Run) -> dict[str, Any]:
     """What there is to tell of the fit, once its model is in the run."""
     from isotherm.anneal.trace import Outcome
     from isotherm.io.checkpoint import checkpointing
 
     begin = time.perf_counter()
     model = models.made(run.settings, options, console.quiet(options))
-    stages = _watching(model)
+    stages = _watch(model)
     supervise = run.settings.get("supervise")
     known = None if supervise is None else run.documents.labels(supervise)
     counts = run.to_fit(None if options.memory is None else FOR_BLOCKS * options.memory)
@@ -264,7 +263,7 @@ def _computed(options: argparse.Namespace, run: Run) -> dict[str, Any]:
     }
 
 
-def _watching(model: Any) -> Stages:
+def _watch(model: Any) -> Stages:
     """What keeps the stages that a fit comes through; models that grow do so themselves."""
     from isotherm.anneal.stages import Stages
 
@@ -293,14 +292,14 @@ def _memory(options: argparse.Namespace, model: Any) -> dict[str, float]:
     return {"peak_memory": round(peak, 1), "memory": options.memory}
 
 
-def _named(run: Run, final: Path) -> Run:
+def _give_name(run: Run, final: Path) -> Run:
     """A run that is done but for its name."""
     if "interrupted" not in run.about:
-        run = run.tell({"interrupted": False, "topics": len(run.model.weights_)})
-    return runs.done(run, final)
+        run = run.record({"interrupted": False, "topics": len(run.model.weights_)})
+    return runs.finish(run, final)
 
 
-def _tell(options: argparse.Namespace, run: Run, begin: float) -> None:
+def _report(options: argparse.Namespace, run: Run, begin: float) -> None:
     model = run.model
     topics = topics_of(model, 8, "probability")
     summary = {

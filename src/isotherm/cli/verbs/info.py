@@ -11,7 +11,6 @@ from isotherm.cli import console, counting, runs
 from isotherm.cli.parser import Parser
 from isotherm.cli.runs import READ
 from isotherm.cli.suggest import existing
-from isotherm.cli.wording import in_options
 
 
 def add_arguments(parser: Parser) -> None:
@@ -34,24 +33,24 @@ def run(options: argparse.Namespace) -> None:
     lines = summary.get(READ, [])
     shown = {name: value for name, value in summary.items() if name != READ}
     rows = [(name.replace("_", " "), _shown(value)) for name, value in shown.items()]
-    console.tell(options, summary, "\n".join([console.table(rows), *map(in_options, lines)]))
+    console.tell(options, summary, "\n".join([console.table(rows), *lines]))
 
 
 def _run(path: Path) -> dict[str, Any]:
-    found = runs.read(path)
+    run = runs.read(path)
     parts = [path / name for name in (runs.COUNTS, runs.MODEL, runs.CHECKPOINT)]
     checked = {part.name: _archive(part)["checksums"] for part in parts if part.exists()}
-    state = "done" if found.finished else "not done; isotherm fit --resume goes on"
-    if found.about.get("interrupted"):
+    state = "done" if run.finished else "not done; isotherm fit --resume goes on"
+    if run.about.get("interrupted"):
         state = "interrupted; isotherm fit --resume goes on"
-    about = {key: value for key, value in found.about.items() if key not in ("format", "settings")}
+    about = {key: value for key, value in run.about.items() if key not in ("format", "settings")}
     return {
         "file": str(path),
         "kind": "run",
         "state": state,
         **about,
         "files": checked,
-        "settings": found.settings,
+        "settings": run.settings,
     }
 
 
@@ -60,17 +59,17 @@ def _archive(path: Path) -> dict[str, Any]:
     from isotherm.format import archive, values
     from isotherm.io.registry import known
 
-    found, written = archive.read_about(path)
+    content, written = archive.read_about(path)
     summary = {
         "file": str(path),
-        "kind": found.kind,
+        "kind": content.kind,
         **written._asdict(),
         "bytes": path.stat().st_size,
-        "arrays": len(found.arrays),
+        "arrays": len(content.arrays),
         "checksums": "ok",
     }
-    if found.kind != "checkpoint":
-        summary["holds"] = " ".join(repr(values.decoded(found, known(), path)).split())
+    if content.kind != "checkpoint":
+        summary["holds"] = " ".join(repr(values.decoded(content, known(), path)).split())
     return summary
 
 
@@ -84,15 +83,15 @@ def _source(path: Path, format: str | None) -> dict[str, Any]:
     if kind in BAGS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            found = counting.count(path, CountOptions(format=format))
+            ingestion = counting.count(path, CountOptions(format=format))
         return {
             "file": str(path),
             "kind": "counts in another format",
             "format": kind,
-            "documents": found.n_documents,
-            "words": found.counts.n_columns,
-            "tokens": found.counts.total,
-            "problems": found.n_problems,
+            "documents": ingestion.n_documents,
+            "words": ingestion.counts.n_columns,
+            "tokens": ingestion.counts.total,
+            "problems": ingestion.n_problems,
         }
     documents = read_documents(path, format=format)
     characters, number = 0, 0
@@ -112,7 +111,7 @@ def _source(path: Path, format: str | None) -> dict[str, Any]:
         "id_column": documents.id_column,
         "fields": list(fields),
         "problems": documents.noted.total,
-        READ: documents.reading.lines(path),
+        READ: counting.in_own_words(documents.reading.lines(path), documents.reading.taken),
     }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isotherm.cli import console, runs
-from isotherm.cli.explorer import explorer_of, mapped, shown_dimensions
+from isotherm.cli.explorer import explorer_of, map_of, shown_dimensions
 from isotherm.cli.parser import Parser, add_run
 from isotherm.cli.suggest import writable
 from isotherm.format.atomic import replacing
@@ -34,18 +34,18 @@ def add_arguments(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Make the map and write it."""
     begin = time.perf_counter()
-    found = runs.opened(options.run)
-    found.check_topics_of_documents()
+    run = runs.open_run(options.run)
+    run.check_topics_of_documents()
     out = writable(options.out, force=options.force, endings=ENDINGS)
     page = out.suffix.lower() == ".html"
-    found.documents.labels(options.labels)  # refuse what is not there before the work
-    usual = shown_dimensions(found) if page else [2]
+    run.documents.labels(options.labels)  # refuse what is not there before the work
+    usual = shown_dimensions(run) if page else [2]
     sizes = usual if options.dimensions is None else [options.dimensions]
-    maps = [mapped(found, number, options, options.seed) for number in sizes]
+    maps = [map_of(run, number, options, options.seed) for number in sizes]
     if page:
-        explorer_of(found, maps, options.labels).save_html(out)
+        explorer_of(run, maps, options.labels).save_html(out)
     else:
-        write(out, _labelled(found, options, maps[0].map))
+        write(out, _labelled(run, options, maps[0].map))
     _tell(options, out, [one.map for one in maps], begin)
 
 
@@ -67,10 +67,10 @@ def _tell(options: argparse.Namespace, out: Path, maps: list[CorpusMap], begin: 
     console.tell(options, summary, text)
 
 
-def _labelled(found: Run, options: argparse.Namespace, corpus_map: CorpusMap) -> CorpusMap:
+def _labelled(run: Run, options: argparse.Namespace, corpus_map: CorpusMap) -> CorpusMap:
     """The map with all that is known of its documents."""
-    docs = found.documents
-    labels = docs.labels(options.labels or found.settings["labels"])
+    docs = run.documents
+    labels = docs.labels(options.labels or run.settings["labels"])
     return dataclasses.replace(
         corpus_map,
         names=docs.titles,

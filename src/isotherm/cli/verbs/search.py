@@ -24,9 +24,9 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Search, and show what was found."""
-    found = runs.opened(options.run)
-    search = search_of(found, options.weights, options.interpolation)
-    query, results = search.found(" ".join(options.query), options.number)
+    run = runs.open_run(options.run)
+    search = search_of(run, options.weights, options.interpolation)
+    query, results = search.find(" ".join(options.query), options.number)
     if query.unknown:
         console.note(f"no document has {', '.join(query.unknown)}")
     if not query.known:
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> None:
             "that isotherm topics shows, for instance"
         )
     hits = results.hits
-    docs = found.documents
+    docs = run.documents
     summary = {
         "query": query.known,
         "unknown": query.unknown,

@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> None:
 
     begin = time.perf_counter()
     writable(check_target(options.out), force=options.force, source=options.image)
-    found = segment(
+    segmentation = segment(
         options.image,
         options.segments,
         step=options.step,
@@ -37,18 +37,18 @@ def run(options: argparse.Namespace) -> None:
         callbacks=_progress(),
         random_state=options.seed,
     )
-    found.save_overlay(options.out)
+    segmentation.save_overlay(options.out)
     summary = {
         "image": str(options.image),
-        "pixels": list(found.image.shape),
-        "sites": list(found.site_labels.shape),
-        "areas": found.areas.tolist(),
-        "free_energy": found.fit.trace[-1].free_energy,
-        "site_updates": found.site_updates,
+        "pixels": list(segmentation.image.shape),
+        "sites": list(segmentation.site_labels.shape),
+        "areas": segmentation.areas.tolist(),
+        "free_energy": segmentation.fit.trace[-1].free_energy,
+        "site_updates": segmentation.site_updates,
         "seconds": console.seconds(begin),
         "out": str(options.out),
     }
-    filled = int((found.areas > 0).sum())
+    filled = int((segmentation.areas > 0).sum())
     text = f"{options.out}: {filled} segments of {options.image} in {summary['seconds']:.1f} s"
     console.tell(options, summary, text)
 

@@ -24,7 +24,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Show it."""
-    model = runs.opened(options.run).model
+    model = runs.open_run(options.run).model
     tree = _tree(model, options)
     words, shares = _nodes(model, options.words, tree)
     if options.newick:

@@ -31,18 +31,18 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Serve the page until Ctrl-C, or write it; an older page of isotherm is replaced."""
-    found = runs.opened(options.run)
-    found.check_topics_of_documents()
+    run = runs.open_run(options.run)
+    run.check_topics_of_documents()
     if options.out is not None:
         _check_page(options, options.out)
-        _write(options, explorer_of(found, maps_of(found, options)), options.out)
+        _write(options, explorer_of(run, maps_of(run, options)), options.out)
     elif not _can_serve():
         out = options.run.with_name(f"{options.run.resolve().stem}.html")
         _check_page(options, out)
         console.note(f"a live page needs pip install 'isotherm[serve]'; this one is the file {out}")
-        _write(options, explorer_of(found, maps_of(found, options)), out)
+        _write(options, explorer_of(run, maps_of(run, options)), out)
     else:
-        _serve(options, found)
+        _serve(options, run)
 
 
 def _check_page(options: argparse.Namespace, out: Path) -> None:
@@ -62,8 +62,8 @@ def _write(options: argparse.Namespace, explorer: Explorer, out: Path) -> None:
     console.tell(options, {"page": str(out), "opened": opened}, str(out))
 
 
-def _serve(options: argparse.Namespace, found: Run) -> None:
-    server = _server(options, found)
+def _serve(options: argparse.Namespace, run: Run) -> None:
+    server = _server(options, run)
     try:
         opened = _opened(options, server.address)
         summary = {"address": server.address, "opened": opened}
@@ -74,11 +74,11 @@ def _serve(options: argparse.Namespace, found: Run) -> None:
         server.close()
 
 
-def _server(options: argparse.Namespace, found: Run) -> LocalServer:
+def _server(options: argparse.Namespace, run: Run) -> LocalServer:
     from isotherm.viewer.server import application, local_server
 
-    explorer = explorer_of(found, maps_of(found, options))
-    return local_server(application(site_of(found, explorer)), options.port)
+    explorer = explorer_of(run, maps_of(run, options))
+    return local_server(application(site_of(run, explorer)), options.port)
 
 
 def _opened(options: argparse.Namespace, address: str) -> bool:
