@@ -253,7 +253,7 @@ def _compute(options: argparse.Namespace, run: Run) -> dict[str, Any]:
             interrupted = model.outcome_ == Outcome.INTERRUPTED.value
             _write_stages(run, stages)
             # Last: where there is a model, the fit is done. What watched it is no part of it.
-            model.set_params(engine__callbacks=()).save(run.folder / runs.MODEL)
+            model.set_params(engine=None).save(run.folder / runs.MODEL)
     run.drop_stored()
     return {
         "interrupted": interrupted,
