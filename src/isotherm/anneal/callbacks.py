@@ -142,7 +142,9 @@ class TimeLimit(Callback):
 
     A fit may be several runs: other models are tried, components are joined, and what was chosen
     settles on all counts. Once time is up no further run begins, and the settling is a single
-    sweep. Given to an `Annealer` itself, the limit is that of a run.
+    sweep; a map alone settles as ever, since above T = 1 it is not one. Components of a model that
+    grows are joined where they had no time to come apart, with a warning. Given to an `Annealer`
+    itself, the limit is that of a run.
     """
 
     seconds: float

@@ -57,6 +57,7 @@ class GrowingEstimator(CountEstimator):
         what predicts held-out data better is taken (without any, what has the lower free energy)
         and settles on all counts. Costs one to two fits of that number, which is little next to
         growing; at the number that was found nothing is cooled. Every seed gives the same answer.
+        Where a `TimeLimit` passes while it cools, the components that were put together are taken.
 
         Parameters
         ----------
@@ -96,7 +97,8 @@ class GrowingEstimator(CountEstimator):
             fit = self._engine(plan.schedule).run(self.model_, data, as_generator(0), state=state)
             other._set_fitted(plan, fit, fit)
         else:
-            other._settle(counts, weight, self._starts(n_components))
+            with other._fit_told():
+                other._settle(counts, weight, self._starts(n_components))
         other._come_home()
         return other
 
@@ -127,10 +129,30 @@ class GrowingEstimator(CountEstimator):
                 (one, state_of(one, plan.data, one.init(plan.data.summary, table)))
                 for one, table in starts
             ]
+            if time_is_up(annealer.callbacks) and cooled.outcome is Outcome.STOPPED:
+                # What was cooled so far may be copies; what was put together is not.
+                cooled = self._at_once(annealer, cooled, states[0], plan)
+                states = []
             best, n_sweeps = better(annealer, cooled, states, plan.data, plan.heldout)
             fit = self._finished(annealer, plan, best, rng)
         self._set_fitted(plan, fit, best)
         self.n_iter_ += n_sweeps
+
+    def _at_once(
+        self, annealer: Annealer, cooled: Fit, start: tuple[CountModel, State], plan: Plan
+    ) -> Fit:
+        """A start after a single sweep at the temperature of this model, in place of a cooling."""
+        model, state = start
+        short = dataclasses.replace(
+            annealer, schedule=Fixed(self.temperature_), max_sweeps=1, callbacks=()
+        )
+        fit = short.run(model, plan.data, as_generator(0), heldout=plan.heldout, state=state)
+        return dataclasses.replace(
+            fit,
+            trace=(*cooled.trace, *fit.trace),
+            outcome=cooled.outcome,
+            first_critical=cooled.first_critical,
+        )
 
     def _growing_schedule(self) -> Schedule:
         raise NotImplementedError
@@ -170,8 +192,7 @@ class GrowingEstimator(CountEstimator):
         if plan.heldout is None:
             # Nothing would say which of them is better.
             fit = annealer.run(models[-1], plan.data, rng)
-            broken_off = self._grows and fit.outcome is Outcome.INTERRUPTED
-            return without_copies(annealer, fit, plan.data) if broken_off else fit
+            return _apart(annealer, fit, plan.data) if self._grows else fit
         fits: list[Fit] = []
         outcome = Outcome.FINISHED
         try:
@@ -188,8 +209,9 @@ class GrowingEstimator(CountEstimator):
         # An interrupt ends the fit, also where what came before it is what is kept.
         if Outcome.INTERRUPTED in (outcome, fits[-1].outcome):
             best = dataclasses.replace(best, outcome=Outcome.INTERRUPTED)
-            return without_copies(annealer, best, plan.data) if self._grows else best
-        return fewest(annealer, best, plan.data, plan.heldout) if self._grows else best
+        elif self._grows:
+            best = fewest(annealer, best, plan.data, plan.heldout)
+        return _apart(annealer, best, plan.data) if self._grows else best
 
     def _check_n_components(self) -> None:
         _checks.integer("max_components", self.max_components, 1)
@@ -229,6 +251,12 @@ class GrowingEstimator(CountEstimator):
         if cooled.tree is not None:
             self.tree_: Tree = cooled.tree
             self.path_: tuple[Step, ...] = cooled.path
+
+
+def _apart(annealer: Annealer, fit: Fit, data: Data) -> Fit:
+    """The fit without copies, where an interrupt or a limit of time broke the growing off."""
+    broken_off = fit.outcome is Outcome.INTERRUPTED or time_is_up(annealer.callbacks)
+    return without_copies(annealer, fit, data) if broken_off else fit
 
 
 def preferred(fits: Sequence[Fit], share: float) -> Fit:

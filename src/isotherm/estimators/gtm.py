@@ -265,7 +265,12 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         rng = as_generator(self.random_state)
         critical = cache(lambda: first_critical(model, data))
         with one_blas_thread():
-            best = best_of(self.n_init, partial(self._run, model, data, rng, critical), data)
+            best = best_of(
+                self.n_init,
+                partial(self._run, model, data, rng, critical),
+                data,
+                self._settings.callbacks,
+            )
         self._set_fitted(data, *best)
         if self.first_critical_ <= 1.0:
             message = (

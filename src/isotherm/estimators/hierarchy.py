@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isotherm import _checks
+from isotherm.anneal.callbacks import time_is_up
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.schedule import Adaptive, Fixed, Grid, Schedule
@@ -337,9 +338,9 @@ class HierarchicalClustering(CountEstimator):
         elif self.weights == "full":
             annealer = dataclasses.replace(annealer, max_sweeps=min(self.max_iter, BLIND_SWEEPS))
         if clusters.interrupted:
-            annealer = dataclasses.replace(
-                annealer, schedule=Fixed(clusters.temperature), max_sweeps=1
-            )
+            annealer = dataclasses.replace(annealer, max_sweeps=1)
+        if clusters.interrupted or time_is_up(annealer.callbacks):
+            annealer = dataclasses.replace(annealer, schedule=Fixed(clusters.temperature))
         begin = self._begin(model, plan.data, clusters)
         return annealer.run(model, plan.data, rng, heldout=plan.heldout, state=begin)
 

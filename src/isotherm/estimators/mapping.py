@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from isotherm import _checks
+from isotherm.anneal.callbacks import Callback, time_is_up
 from isotherm.anneal.trace import Fit, Outcome, Record
 from isotherm.data.base import Array
 from isotherm.data.vectors import VectorBlock, vector_blocks
@@ -160,11 +161,21 @@ def _draw(scaled: Array, dtype: Any) -> Array:
     return np.asarray(np.maximum(size / FAR[np.dtype(dtype).name], 1.0))
 
 
-def best_of(n_runs: int, run: Callable[[int], tuple[Fit, Fit]], data: Data) -> tuple[Fit, Fit]:
-    """The best of several runs by the objective at T = 1; an interrupt ends them all."""
+def best_of(
+    n_runs: int,
+    run: Callable[[int], tuple[Fit, Fit]],
+    data: Data,
+    callbacks: Sequence[Callback] = (),
+) -> tuple[Fit, Fit]:
+    """The best of several runs by the objective at T = 1; an interrupt ends them all.
+
+    Once a limit of time among the callbacks has passed no further run begins.
+    """
     runs: list[tuple[Fit, Fit]] = []
     interrupted = False
     while len(runs) < n_runs and not interrupted:
+        if runs and time_is_up(callbacks):
+            break
         try:
             runs.append(run(len(runs)))
             interrupted = runs[-1][0].outcome is Outcome.INTERRUPTED

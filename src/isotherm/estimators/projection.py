@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isotherm import _checks
 from isotherm._markup import Description, Part
+from isotherm.anneal.callbacks import time_is_up
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.heldout import SMOOTHING
@@ -198,7 +199,7 @@ class ProjectionEstimator(CountEstimator):
         """The best of `n_init` runs by what they maximise, among those that came as far."""
         best = self._one_run(annealer, plan, model, rng)
         for _ in range(1, self.n_init):
-            if best.outcome is Outcome.INTERRUPTED:
+            if best.outcome is Outcome.INTERRUPTED or time_is_up(annealer.callbacks):
                 break
             try:
                 fit = self._one_run(annealer, plan, model, rng)

@@ -38,6 +38,7 @@ from isotherm.anneal.trace import (
     completed,
 )
 from isotherm.data.base import Array
+from isotherm.errors import warn
 from isotherm.models.base import expect, leaders
 from isotherm.placement.base import Data
 
@@ -123,7 +124,8 @@ def fewest(annealer: Annealer, fit: Fit, data: Data, heldout: Heldout) -> Fit:
 def without_copies(annealer: Annealer, fit: Fit, data: Data) -> Fit:
     """The fit with components joined that have not come apart clearly: those of a run broken off.
 
-    What splits is a pair of copies at first, and all of them may have split just before.
+    What splits is a pair of copies at first, and all of them may have split just before an
+    interrupt, or before time was up, which a warning says.
     """
     growth, found = annealer.growth or Growth(), _chosen(fit)
     weight, table = fit.model.components(fit.state.params)
@@ -132,7 +134,13 @@ def without_copies(annealer: Annealer, fit: Fit, data: Data) -> Fit:
     if not merges:
         return fit
     step, state = _put_together(data, _swept(data, found), merges)
-    log.warning("interrupted: %d components had not come apart and were joined", len(merges))
+    if fit.outcome is Outcome.INTERRUPTED:
+        log.warning("interrupted: %d components had not come apart and were joined", len(merges))
+    else:
+        warn(
+            f"time was up while the model grew: {len(merges)} of {len(weight)} components had not "
+            "come apart and were joined; a TimeLimit of more seconds would let them"
+        )
     return _with(fit, _Found(step._replace(heldout=float("nan")), state))
 
 

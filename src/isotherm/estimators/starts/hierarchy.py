@@ -10,12 +10,13 @@ from scipy import sparse
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import pdist
 
-from isotherm.anneal.callbacks import Callback, GenerationRule, HeldoutRule
+from isotherm.anneal.callbacks import Callback, GenerationRule, HeldoutRule, time_is_up
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.growth.grow import Growth
+from isotherm.anneal.growth.prune import without_copies
 from isotherm.anneal.heldout import Heldout
 from isotherm.anneal.schedule import Exponential
-from isotherm.anneal.start import Noisy, Spectral
+from isotherm.anneal.start import Noisy, Spectral, state_of
 from isotherm.anneal.trace import Fit, Outcome
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
@@ -105,7 +106,8 @@ def grown(
     fits = []
     for prior in priors:
         fits.append(annealer.run(Cluster(1, temper_prior=prior), data, rng, heldout=heldout))
-        if fits[-1].outcome is Outcome.INTERRUPTED:
+        broken_off = fits[-1].outcome is Outcome.INTERRUPTED or time_is_up(engine.callbacks)
+        if broken_off:
             break
     plain, other = fits[0], fits[-1]
     fit = other if _lowest(other) < (1.0 - CLEARLY) * _lowest(plain) else plain
@@ -115,6 +117,11 @@ def grown(
         # The most that it came to: a hierarchy gains from leaves that clusters alone do not.
         step = max(fit.path, key=lambda step: step.n_components)
         model, params, temperature, tree = step.model, step.params, step.temperature, step.tree
+        state = state_of(model, data, params)
+        fit = dataclasses.replace(fit, model=model, state=state, temperature=temperature, tree=tree)
+    if broken_off:
+        fit = without_copies(annealer, fit, data)
+        model, params, temperature, tree = fit.model, fit.state.params, fit.temperature, fit.tree
     weight, table = model.components(params)
     assert tree is not None
     return Clusters(tree, weight, table, temperature, fit)
