@@ -1,6 +1,5 @@
 """Messages name options, not what their values are called in Python."""
 
-import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -50,13 +49,6 @@ def test_advice_for_python_is_not_given() -> None:
     assert of_error(error) == "a.txt:3: is torn, or leave --strict out."
     error = IsothermError("a.txt is torn", parameter="tokens", in_python=", or tokenizer=")
     assert of_error(error) == "a.txt is torn"
-
-
-def test_errors_come_back_from_other_processes() -> None:
-    error = IsothermError("torn.", parameter="errors", also=("keep",), in_python=", or not")
-    again = pickle.loads(pickle.dumps(error))
-    assert str(again) == str(error) == "torn, or not."
-    assert vars(again) == vars(error)
 
 
 @pytest.mark.parametrize(

@@ -309,7 +309,8 @@ class Counts:
         if not in_rows[kept].any():
             raise IsothermError(
                 f"min_rows={min_rows} and max_rows={max_rows} leave no counts; columns occur in "
-                f"{in_rows.min()} to {in_rows.max()} of {self.n_rows} rows. Widen the limits."
+                f"{in_rows.min()} to {in_rows.max()} of {self.n_rows} rows. Widen the limits.",
+                parameter="min_rows",
             )
         return self.take_columns(kept)
 

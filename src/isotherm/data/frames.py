@@ -72,7 +72,8 @@ def read_long(X: Any, row: str, column: str, count: str | None) -> Long:
         if name is not None and name not in frame.columns:
             raise IsothermError(
                 f"{role}={name!r} is not a column of the frame; its columns are "
-                f"{_few(list(frame.columns))}. Name one of them."
+                f"{_few(list(frame.columns))}. Name one of them.",
+                parameter=role,
             )
     counts = None if count is None else numbers(frame.get_column(count).to_numpy())
     return Long(frame.get_column(row).to_list(), frame.get_column(column).to_list(), counts)

@@ -67,7 +67,8 @@ def read_pairs(
     if (left is None) != (right is None) or (count is not None and left is None):
         raise IsothermError(
             f"left={left!r}, right={right!r}, count={count!r}; name both sides (and the count, if "
-            "there is one), or none of them"
+            "there is one), or none of them",
+            parameter="left",
         )
     if isinstance(table, str | os.PathLike):
         return _read_file(Path(table), left, right, count)
@@ -76,7 +77,8 @@ def read_pairs(
     if left is not None:
         raise IsothermError(
             f"left={left!r} names a column, but {type(table).__name__} has no names; give a data "
-            "frame or a file with a header, or leave the names out"
+            "frame or a file with a header, or leave the names out",
+            parameter="left",
         )
     if not hasattr(table, "__iter__"):
         raise IsothermError(
@@ -99,7 +101,8 @@ def keep_frequent(counts: Counts, min_count: float) -> Counts:
             raise IsothermError(
                 f"min_count={min_count} leaves nothing of {counts!r}; rows have up to "
                 f"{counts.row_totals.max():g} and columns up to {counts.column_totals.max():g}. "
-                "Use a smaller one."
+                "Use a smaller one.",
+                parameter="min_count",
             )
         if rows.all() and columns.all():
             return kept

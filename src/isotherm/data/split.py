@@ -53,7 +53,8 @@ def as_generator(random_state: RandomState = None) -> np.random.Generator:
         return np.random.default_rng(int(random_state))
     raise IsothermError(
         f"random_state={random_state!r} is no seed; give an integer >= 0, a numpy Generator or "
-        "RandomState, or None."
+        "RandomState, or None.",
+        parameter="random_state",
     )
 
 
@@ -199,7 +200,8 @@ def _checked(fractions: Sequence[float]) -> NDArray[np.float64]:
     if not valid or abs(shares.sum() - 1.0) > 1e-6:
         raise IsothermError(
             f"fractions={fractions!r}; they must be positive and sum to 1. "
-            "Divide them by their sum, and leave out parts of size 0."
+            "Divide them by their sum, and leave out parts of size 0.",
+            parameter="fractions",
         )
     return shares
 

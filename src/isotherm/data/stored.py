@@ -48,7 +48,8 @@ def megabytes(memory: Any) -> float:
     if isinstance(memory, bool) or not 0 < size < math.inf:
         raise IsothermError(
             f"memory={memory!r}; give a number of megabytes above 0, or text such as '500MB' or "
-            "'2GB'"
+            "'2GB'",
+            parameter="memory",
         )
     return size
 

@@ -126,7 +126,8 @@ def _check(packages: Sequence[str], min_tokens: int, min_rows: int, max_share: f
         )
     if min_tokens < 1 or min_rows < 1:
         raise IsothermError(
-            f"min_tokens={min_tokens} and min_rows={min_rows} must both be 1 or more"
+            f"min_tokens={min_tokens} and min_rows={min_rows} must both be 1 or more",
+            parameter="min_tokens",
         )
     if not 0.0 < max_share <= 1.0:
         raise IsothermError(f"max_share is {max_share}; give a share in (0, 1]")

@@ -51,7 +51,9 @@ def nmi(labels: Any, clusters: Any, average: str = "max") -> float:
         "sqrt": _geometric,
     }
     if average not in averages:
-        raise IsothermError(f"average={average!r}; it must be one of {', '.join(averages)}")
+        raise IsothermError(
+            f"average={average!r}; it must be one of {', '.join(averages)}", parameter="average"
+        )
     table = _table(labels, clusters)
     if len(table.labels) == 1 or len(table.clusters) == 1:
         return float(len(table.labels) == len(table.clusters))

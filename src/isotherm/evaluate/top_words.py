@@ -47,7 +47,8 @@ def top_columns(components: Any, n_words: int = 10) -> list[Array]:
     _checks.integer("n_words", n_words, 1)
     if n_words > table.shape[1]:
         raise IsothermError(
-            f"n_words={n_words}, but topics have {table.shape[1]} columns; ask for fewer"
+            f"n_words={n_words}, but topics have {table.shape[1]} columns; ask for fewer",
+            parameter="n_words",
         )
     order = np.argsort(-table, axis=1, kind="stable")[:, :n_words]
     positive = np.take_along_axis(table, order, axis=1) > 0
@@ -60,7 +61,9 @@ def word_lists(topics: Any, n_words: int) -> list[list[str]] | None:
         topics.tolist() if isinstance(topics, np.ndarray) and topics.dtype.kind in "UO" else topics
     )
     if isinstance(given, str):
-        raise IsothermError(f"topics={given!r:.60}; give a list of lists of words")
+        raise IsothermError(
+            f"topics={given!r:.60}; give a list of lists of words", parameter="topics"
+        )
     if not isinstance(given, Sequence):
         return None
     if not any(isinstance(row, str) or _holds_words(row) for row in given):

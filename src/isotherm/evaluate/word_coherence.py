@@ -163,7 +163,8 @@ def counted(reference: Any) -> Counts | None:
         return as_counts(reference)
     if isinstance(reference, str) or not isinstance(reference, Iterable):
         raise IsothermError(
-            f"reference={reference!r:.60}; give Counts, or a list of texts (str or lists of words)"
+            f"reference={reference!r:.60}; give Counts, or a list of texts (str or lists of words)",
+            parameter="reference",
         )
     return None
 
@@ -202,7 +203,9 @@ def _lists(
             "same columns, or words= and counts with column_names"
         )
     if words is not None and counts is not None and counts.column_names is None:
-        raise IsothermError("words= was given but the counts have no column_names; name them")
+        raise IsothermError(
+            "words= was given but the counts have no column_names; name them", parameter="words"
+        )
     top = top_columns(table, min(n_words, n_columns))
     return [[j if words is None else str(words[j]) for j in row.tolist()] for row in top]
 

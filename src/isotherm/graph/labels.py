@@ -207,6 +207,7 @@ def _pynndescent() -> Any:
     except ImportError as error:
         raise IsothermError(
             'method="descent" needs pynndescent, which is not installed; install '
-            "isotherm[neighbors], or use another method."
+            "isotherm[neighbors], or use another method.",
+            parameter="method",
         ) from error
     return pynndescent

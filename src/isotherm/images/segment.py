@@ -193,7 +193,8 @@ def _check_settings(
     if step > narrowest:
         raise IsothermError(
             f"step={step}; it must be at most {narrowest}, the narrowest window, or pixels between "
-            "the sites would be seen by no site"
+            "the sites would be seen by no site",
+            parameter="step",
         )
     _checks.number("smoothing", smoothing, 0.0)
     _checks.integer("n_init", n_init, 1)
@@ -214,7 +215,8 @@ def _check_size(grey: Array, sites: tuple[int, int], n_segments: int) -> None:
     if n_segments > sites[0] * sites[1]:
         raise IsothermError(
             f"n_segments={n_segments} for {sites[0]} x {sites[1]} sites; ask for fewer segments, "
-            "or for more sites with a smaller step"
+            "or for more sites with a smaller step",
+            parameter="n_segments",
         )
 
 
@@ -234,7 +236,8 @@ def _depth(sites: tuple[int, int], step: int, n_segments: int, given: int | None
     if given > 1 and blocks(given - 1) < n_segments:
         raise IsothermError(
             f"n_levels={given} leaves {blocks(given - 1)} blocks for {n_segments} segments; ask "
-            "for fewer levels"
+            "for fewer levels",
+            parameter="n_levels",
         )
     return given
 

@@ -90,7 +90,9 @@ def checkpointing(path: str | os.PathLike[str], *, every: float = 60.0) -> Itera
     ...     saved = model.save(f"{folder}/model.iso")
     """
     if not (isinstance(every, int | float) and every >= 0):
-        raise IsothermError(f"every={every!r}; it must be a number of seconds, at least 0")
+        raise IsothermError(
+            f"every={every!r}; it must be a number of seconds, at least 0", parameter="every"
+        )
     if isinstance(journal.current(), File):
         raise IsothermError(
             "a checkpointing block within another; one file holds all fits of a block: leave the "

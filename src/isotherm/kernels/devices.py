@@ -37,14 +37,16 @@ def kernels_on(
     if not isinstance(device, str) or not re.fullmatch(r"cpu|torch|cuda(:\d+)?", device):
         raise IsothermError(
             f"device={device!r}; it must be 'cpu', 'cuda' (or 'cuda:1' for the second GPU and so "
-            "on), or 'torch' for torch on the CPU"
+            "on), or 'torch' for torch on the CPU",
+            parameter="device",
         )
     if device == "cpu" and precision != "bfloat16":
         return Cpu(precision, n_threads)
     if device == "cpu":
         raise IsothermError(
             "precision='bfloat16' with device='cpu'; only a GPU gains by it: use device='cuda', or "
-            "precision='float32'"
+            "precision='float32'",
+            parameter="precision",
         )
     if elsewhere:
         return Elsewhere(device, precision, n_threads)
@@ -53,7 +55,8 @@ def kernels_on(
     except ImportError as missing:
         raise IsothermError(
             f"device={device!r} needs torch, which is not installed: pip install 'isotherm[gpu]', "
-            "or use device='cpu'"
+            "or use device='cpu'",
+            parameter="device",
         ) from missing
     kind, gathered = ("float32", precision) if precision == "bfloat16" else (precision, "same")
     return Torch(kind, TORCH.get(device, device), gathered, n_threads=n_threads)

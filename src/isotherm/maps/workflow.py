@@ -271,7 +271,9 @@ def _way(given: str | None, topics: CountEstimator) -> str:
         return "sqrt" if isinstance(topics, AspectModel) else "log-likelihood"
     if given not in TRANSFORMS:
         allowed = ", ".join(map(repr, TRANSFORMS))
-        raise IsothermError(f"transform={given!r}; it must be one of {allowed}, or None")
+        raise IsothermError(
+            f"transform={given!r}; it must be one of {allowed}, or None", parameter="transform"
+        )
     return given
 
 
@@ -279,16 +281,20 @@ def _topic_model(given: Any, n_topics: int | None, random_state: Any) -> CountEs
     if given is None:
         n_topics = N_TOPICS if n_topics is None else n_topics
         if n_topics == 1:
-            raise IsothermError("n_topics=1; a single topic maps every document to one place")
+            raise IsothermError(
+                "n_topics=1; a single topic maps every document to one place", parameter="n_topics"
+            )
         return AspectModel(n_topics, random_state=random_state)
     if not isinstance(given, CountEstimator):
         raise IsothermError(
-            f"topics={given!r}; give an estimator for counts such as AspectModel(20), or none"
+            f"topics={given!r}; give an estimator for counts such as AspectModel(20), or none",
+            parameter="topics",
         )
     if isinstance(given, ProjectionEstimator):
         raise IsothermError(
             f"topics={given!r}; its rows have clusters in place of topics: map `project(X)` with "
-            "GTM, or give a model such as AspectModel(20)"
+            "GTM, or give a model such as AspectModel(20)",
+            parameter="topics",
         )
     _refuse_both("topics", "n_topics", n_topics)
     return given
@@ -299,7 +305,9 @@ def _map_model(given: Any, n_dimensions: int | None, random_state: Any) -> GTM:
         n_dimensions = N_DIMENSIONS if n_dimensions is None else n_dimensions
         return GTM(n_dimensions, random_state=random_state)
     if not isinstance(given, GTM):
-        raise IsothermError(f"gtm={given!r}; give an estimator such as GTM(2), or none")
+        raise IsothermError(
+            f"gtm={given!r}; give an estimator such as GTM(2), or none", parameter="gtm"
+        )
     _refuse_both("gtm", "n_dimensions", n_dimensions)
     return given
 
@@ -308,7 +316,8 @@ def _refuse_both(name: str, number: str, value: int | None) -> None:
     if value is not None:
         raise IsothermError(
             f"{number}={value} and {name} are both given; {name} has its own number: leave "
-            f"{number} out"
+            f"{number} out",
+            parameter=number,
         )
 
 

@@ -56,7 +56,9 @@ class DTM(Linked):
     def __post_init__(self) -> None:
         """Refuse walks that never arrive."""
         if not 0 < self.gamma <= 1:
-            raise IsothermError(f"gamma={self.gamma!r}; it must be above 0 and at most 1")
+            raise IsothermError(
+                f"gamma={self.gamma!r}; it must be above 0 and at most 1", parameter="gamma"
+            )
 
     def moved(
         self,

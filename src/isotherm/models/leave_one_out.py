@@ -135,7 +135,8 @@ class ClusterLeaveOneOut(Cluster):
         if self.fixed_weights:
             raise IsothermError(
                 "fixed_weights=True with a leave-one-out E-step, which takes a row out of the "
-                "weights; use fixed_weights=False or the plain Cluster"
+                "weights; use fixed_weights=False or the plain Cluster",
+                parameter="fixed_weights",
             )
 
     @property

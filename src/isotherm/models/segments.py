@@ -46,7 +46,8 @@ class Segments(Cluster):
         if not self.fixed_weights:
             raise IsothermError(
                 "fixed_weights=False; with a Potts prior weights are 1/K, since the prior's "
-                "normaliser depends on them in a way that nobody can compute"
+                "normaliser depends on them in a way that nobody can compute",
+                parameter="fixed_weights",
             )
 
     def expect(

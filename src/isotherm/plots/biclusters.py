@@ -58,7 +58,7 @@ def association(
         )
     check_fitted(model)
     if n_words < 1:
-        raise IsothermError(f"n_words={n_words}; it must be 1 or more")
+        raise IsothermError(f"n_words={n_words}; it must be 1 or more", parameter="n_words")
     rows, columns = order_of(model.joint_, model.association_)
     phi = model.association_[np.ix_(rows, columns)]
     if figure is None:

@@ -46,7 +46,9 @@ def topic_words(
     """
     check_fitted(model)
     if n_topics < 1 or n_words < 1:
-        raise IsothermError(f"n_topics={n_topics}, n_words={n_words}; both must be 1 or more")
+        raise IsothermError(
+            f"n_topics={n_topics}, n_words={n_words}; both must be 1 or more", parameter="n_topics"
+        )
     chosen = np.argsort(-model.weights_, kind="stable")[:n_topics]
     words = model.top_words(n_words)
     n_across = min(len(chosen), 4)

@@ -219,5 +219,7 @@ def _checked(hits: Any, n_relevant: int | None) -> tuple[Array, int]:
 def _levels(levels: Sequence[float]) -> tuple[float, ...]:
     given = tuple(float(level) for level in levels)
     if not given or not all(0 < level <= 1 for level in given):
-        raise IsothermError(f"levels={given}; levels of recall lie in (0, 1], e.g. (0.1, 0.5)")
+        raise IsothermError(
+            f"levels={given}; levels of recall lie in (0, 1], e.g. (0.1, 0.5)", parameter="levels"
+        )
     return given

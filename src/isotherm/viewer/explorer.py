@@ -262,7 +262,10 @@ class Explorer:
     def _packed(self, live: bool, texts: str, search: bool) -> Iterator[tuple[str, bytes]]:
         """Blocks in the order of the file, each made when it is asked for."""
         if texts not in TEXTS:
-            raise IsothermError(f"texts={texts!r}; it must be one of {', '.join(map(repr, TEXTS))}")
+            raise IsothermError(
+                f"texts={texts!r}; it must be one of {', '.join(map(repr, TEXTS))}",
+                parameter="texts",
+            )
         rest = {"documents": self.documents}
         if self.words is not None:
             rest["words"] = self.words

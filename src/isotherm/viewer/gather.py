@@ -199,7 +199,8 @@ def _maps(maps: Any) -> list[tuple[CorpusMap, MappedCorpus | None]]:
             break
     if not several:
         raise IsothermError(
-            f"maps={maps!r:.100}; give what map_corpus returns, its map, or a list of them"
+            f"maps={maps!r:.100}; give what map_corpus returns, its map, or a list of them",
+            parameter="maps",
         )
     shape = found[0][0].topic_weights.shape
     for one, _ in found:
@@ -216,7 +217,8 @@ def _check_model(model: Any, first: CorpusMap, rows: Counts | None) -> None:
     if model is not None:
         if not isinstance(model, CountEstimator) or not hasattr(model, "components_"):
             raise IsothermError(
-                f"model={model!r:.80}; give the fitted topic model that the map was made of"
+                f"model={model!r:.80}; give the fitted topic model that the map was made of",
+                parameter="model",
             )
         if len(model.weights_) != n_topics:
             raise IsothermError(

@@ -63,7 +63,8 @@ class Torch(LinkedTorch):
         if self.place.type == "cuda" and (self.place.index or 0) >= torch.cuda.device_count():
             raise IsothermError(
                 f"device={self.device!r}, but torch finds no such GPU; use device='cpu', or "
-                "install NVIDIA's driver and a build of torch for CUDA"
+                "install NVIDIA's driver and a build of torch for CUDA",
+                parameter="device",
             )
 
     def __reduce__(self) -> Any:

@@ -325,7 +325,8 @@ class Remote:
         if not callable(getattr(client, "nthreads", None)):
             raise IsothermError(
                 f"client={client!r}; it must be a dask.distributed Client (pip install "
-                "'isotherm[cluster]'), such as Client('tcp://...') or LocalCluster().get_client()"
+                "'isotherm[cluster]'), such as Client('tcp://...') or LocalCluster().get_client()",
+                parameter="client",
             )
         if n_blocks is None:
             size = max(NONZEROS, PER_COLUMN * counts.n_columns)
