@@ -16,7 +16,7 @@ _REPR.maxlist = _REPR.maxtuple = _REPR.maxdict = 20
 _REPR.maxstring = _REPR.maxother = _REPR.maxlong = 400
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """The value in words that are not too many, whatever was given."""
     return _REPR.repr(value)
 
@@ -32,7 +32,7 @@ def integer(name: str, value: Any, least: int, most: float = np.inf) -> None:
         )
 
 
-def number(name: str, value: Any, least: float, most: float = np.inf) -> None:
+def number(name: str, value: object, least: float, most: float = np.inf) -> None:
     """Refuse anything but a number in [least, most]."""
     if (
         isinstance(value, bool)
@@ -47,7 +47,7 @@ def number(name: str, value: Any, least: float, most: float = np.inf) -> None:
         )
 
 
-def one_of(name: str, value: Any, allowed: Sequence[Any]) -> None:
+def one_of(name: str, value: object, allowed: Sequence[object]) -> None:
     """Refuse anything but the listed values."""
     # What an array is compared with gives an array.
     plain = not isinstance(value, np.ndarray)
@@ -56,13 +56,13 @@ def one_of(name: str, value: Any, allowed: Sequence[Any]) -> None:
         raise IsothermError(f"{name}={_shown(value)}; it must be one of {listed}", parameter=name)
 
 
-def flag(name: str, value: Any) -> None:
+def flag(name: str, value: object) -> None:
     """Refuse anything but True or False."""
     if not isinstance(value, bool | np.bool_):
         raise IsothermError(f"{name}={_shown(value)}; it must be True or False", parameter=name)
 
 
-def provides(name: str, value: Any, method: str, example: str) -> None:
+def provides(name: str, value: object, method: str, example: str) -> None:
     """Refuse an object without the method that the engine will call, and a bare class."""
     if value is not None and (
         isinstance(value, type) or not callable(getattr(value, method, None))
@@ -73,7 +73,7 @@ def provides(name: str, value: Any, method: str, example: str) -> None:
         )
 
 
-def callbacks(given: Any) -> None:
+def callbacks(given: object) -> None:
     """Refuse anything but a sequence of callbacks."""
     methods = ("on_sweep", "on_temperature", "on_end")
     if not isinstance(given, Sequence) or any(

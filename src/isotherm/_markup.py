@@ -82,7 +82,7 @@ def _table(part: Part) -> str:
     return f"<table>{title}<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{rest}"
 
 
-def _cells(row: Sequence[Any], numeric: Sequence[bool], step: int) -> Iterable[str]:
+def _cells(row: Sequence[object], numeric: Sequence[bool], step: int) -> Iterable[str]:
     for i, (value, right) in enumerate(zip(row, numeric, strict=True)):
         style = RIGHT if right else LEFT
         if step and not i:
@@ -90,13 +90,13 @@ def _cells(row: Sequence[Any], numeric: Sequence[bool], step: int) -> Iterable[s
         yield f'<td style="{style}">{html.escape(_shown(value))}</td>'
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     """Whether it is a number, or one with a unit, such as "6.3 %"."""
     if not isinstance(value, str):
         return isinstance(value, Real)
     return value.endswith("%")
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     whole = not isinstance(value, Real) or isinstance(value, Integral)
     return str(value) if whole else f"{value:.4g}"

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 # Numbers of any type: tables are float32 or float64, sums float64, indices integers.
 Array = NDArray[Any]
 FloatArray = NDArray[np.float64]
+DType = np.dtype[Any]
 IndexArray = NDArray[np.intp]
 # A named tuple of arrays: parameters, rows or statistics of a model.
 Arrays = tuple[Array, ...]

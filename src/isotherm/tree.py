@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from isotherm._markup import Part, page
+from isotherm._types import Fields
 from isotherm.errors import IsothermError
 
 # Newick labels of these characters alone need no quotes (an underscore would be read as a blank).
@@ -87,7 +88,7 @@ class Tree:
         return cls(sorted_parents, tuple(place[node] for node in ends))
 
     @classmethod
-    def from_nested(cls, nested: Any) -> Tree:
+    def from_nested(cls, nested: object) -> Tree:
         """Tree from lists within lists, `[[0, 1], 2]`, or from what `to_dict` gives.
 
         A list is an inner node and an integer the component of a leaf. In dictionaries `children`,
@@ -98,7 +99,7 @@ class Tree:
         temperatures: list[float] = []
         similarities: list[float] = []
         components: list[tuple[int | None, int]] = []
-        stack: list[tuple[Any, int]] = [(nested, -1)]
+        stack: list[tuple[object, int]] = [(nested, -1)]
         while stack:
             item, parent = stack.pop()
             node = len(parents)
@@ -246,7 +247,7 @@ class Tree:
         similarities = tuple(self.similarities[node] for node in stays if self.similarities)
         return Tree(tuple(parents), leaves, temperatures, similarities)
 
-    def to_dict(self, payload: Sequence[Mapping[str, Any]] | None = None) -> dict[str, Any]:
+    def to_dict(self, payload: Sequence[Mapping[str, Any]] | None = None) -> Fields:
         """Nested plain data: every node with its number, its component or children, and payload.
 
         An inner node has `children` and its `temperature`, or its `similarity`.
@@ -261,9 +262,9 @@ class Tree:
                 f"payload has {len(payload)} entries; one is needed for each of "
                 f"{self.n_nodes} nodes"
             )
-        entries: list[dict[str, Any]] = []
+        entries: list[Fields] = []
         for node, parent in enumerate(self.parents):
-            entry: dict[str, Any] = {"node": node}
+            entry: Fields = {"node": node}
             component, t = self.component(node), self.temperatures[node]
             if component is None and self.similarities:
                 entry["similarity"] = self.similarities[node]
@@ -280,7 +281,7 @@ class Tree:
                 entries[parent]["children"].append(entry)
         return entries[0]
 
-    def to_json(self, payload: Sequence[Mapping[str, Any]] | None = None) -> str:
+    def to_json(self, payload: Sequence[Mapping[str, object]] | None = None) -> str:
         """`to_dict` as JSON text."""
         return json.dumps(self.to_dict(payload), allow_nan=False)
 
@@ -342,7 +343,7 @@ class Tree:
         return node
 
     @cached_property
-    def _key(self) -> tuple[Any, ...]:
+    def _key(self) -> tuple[object, ...]:
         values = (*self.temperatures, *self.similarities)
         known = tuple(None if math.isnan(value) else value for value in values)
         return self.parents, self.leaves, known
@@ -370,7 +371,7 @@ class Tree:
         return {leaf: k for k, leaf in enumerate(self.leaves)}
 
 
-def as_tree(value: Any) -> Tree:
+def as_tree(value: object) -> Tree:
     """Tree from a Tree, from parents such as `[-1, 0, 0]`, or from nested lists or dictionaries."""
     if isinstance(value, Tree):
         return value
@@ -515,7 +516,7 @@ def _integers(name: str, values: Iterable[Any]) -> tuple[int, ...]:
         raise IsothermError(f"{name} is {_shown(values)}; it must be a list of integers") from None
 
 
-def _is_integer(value: Any) -> bool:
+def _is_integer(value: object) -> bool:
     """Whether a value is a whole number (true and false are not)."""
     return hasattr(value, "__index__") and not isinstance(value, bool)
 
@@ -527,7 +528,7 @@ def _at_least(name: str, value: int, least: int) -> int:
     return value
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """A value for a message, cut short."""
     text = str(list(value) if isinstance(value, tuple) else value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -22,9 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from isotherm._types import Params
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import State
-from isotherm.data.base import Array
+from isotherm.data.base import Array, Block
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import Curvature, Deviation, Model, Probes, inverse
@@ -112,7 +113,7 @@ def component_split(
 
 
 def _of_many_rows(
-    data: Data, deviations: Any, probes: Probes, values: Array, vectors: Array, least: float
+    data: Data, deviations: object, probes: Probes, values: Array, vectors: Array, least: float
 ) -> tuple[Array, Array]:
     """Eigenvalues and vectors once the rows are set aside that too small a mode lies on."""
     if not least or probes.n_modes > 1:
@@ -174,7 +175,7 @@ def component_splits(
     return Splits(components, _temperatures(model, values), vectors)
 
 
-def _cycle(data: Data, deviations: Any, x: Array) -> tuple[Array, Array, Array]:
+def _cycle(data: Data, deviations: object, x: Array) -> tuple[Array, Array, Array]:
     """Largest eigenvalues (C,), their errors and vectors (size, C), after CYCLE Lanczos steps."""
     diagonal, beside = np.zeros((CYCLE, x.shape[1])), np.zeros((CYCLE, x.shape[1]))
     basis = [_unit(x, 0.0)[0]]
@@ -220,7 +221,7 @@ def _tilted(size: int) -> Array:
     return 1.0 + 0.5 * np.sin(np.arange(1, size + 1))
 
 
-def _lanczos(data: Data, deviations: Any, probes: Probes) -> tuple[Array, Array]:
+def _lanczos(data: Data, deviations: object, probes: Probes) -> tuple[Array, Array]:
     """The largest eigenvalues, in ascending order, and their vectors."""
     size, begin = probes.size, _tilted(probes.size)
     operator = LinearOperator(
@@ -318,7 +319,9 @@ class _Rows(NamedTuple):
     alone: Array
 
 
-def _measure(k: Kernels, block: Any, deviation: Any, vectors: Array) -> Expected[Deviation, _Sums]:
+def _measure(
+    k: Kernels, block: Block, deviation: Any, vectors: Array
+) -> Expected[Deviation, _Sums]:
     """Sums over all rows."""
     if not isinstance(deviation, Deviation):
         # What splits is no set of rows.
@@ -333,7 +336,7 @@ def _measure(k: Kernels, block: Any, deviation: Any, vectors: Array) -> Expected
 
 
 def _compare(
-    k: Kernels, block: Any, deviation: Any, vectors: Array, bounds: _Bounds
+    k: Kernels, block: Block, deviation: Any, vectors: Array, bounds: _Bounds
 ) -> Expected[Deviation, _Sides]:
     """Sums over the rows that stand out."""
     if not isinstance(deviation, Deviation):
@@ -348,7 +351,7 @@ def _compare(
     return Expected(deviation, _Sides(*(one.sum(axis=0) for one in found)), 0.0)
 
 
-def _rows(k: Kernels, block: Any, deviation: Deviation, vectors: Array, bounds: _Bounds) -> _Rows:
+def _rows(k: Kernels, block: Block, deviation: Deviation, vectors: Array, bounds: _Bounds) -> _Rows:
     """Rows that stand out in a mode.
 
     Dense are those whose part of it is out of all proportion to their share in the component:
@@ -371,7 +374,7 @@ def _rows(k: Kernels, block: Any, deviation: Deviation, vectors: Array, bounds: 
 
 def _leave_out(
     k: Kernels,
-    block: Any,
+    block: Block,
     deviation: Deviation,
     vectors: Array,
     bounds: _Bounds,
@@ -386,12 +389,12 @@ def _leave_out(
     return Expected(deviation.without(rows), (), 0.0)
 
 
-def _sum_up(k: Kernels, block: Any, deviation: Deviation) -> Expected[Deviation, _Centers]:
+def _sum_up(k: Kernels, block: Block, deviation: Deviation) -> Expected[Deviation, _Centers]:
     return Expected(deviation, _Centers(*deviation.sums(block, k)), 0.0)
 
 
 def _center(
-    k: Kernels, block: Any, deviation: Deviation, centers: _Centers, which: Array
+    k: Kernels, block: object, deviation: Deviation, centers: _Centers, which: Array
 ) -> Expected[Deviation, tuple[()]]:
     """With the means of the rows that are left in the middle of some components (C,)."""
     means = (centers.rows * inverse(centers.tokens)).astype(deviation.centre.dtype)
@@ -401,7 +404,7 @@ def _center(
 
 
 def _take(
-    k: Kernels, block: Any, deviation: Deviation, index: Array
+    k: Kernels, block: object, deviation: Deviation, index: Array
 ) -> Expected[Deviation, tuple[()]]:
     return Expected(deviation.taken(index), (), 0.0)
 
@@ -414,13 +417,19 @@ def _deviations(
 
 
 def _deviate(
-    k: Kernels, block: Any, rows: Any, model: Model, params: Any, temperature: float, which: Array
+    k: Kernels,
+    block: object,
+    rows: object,
+    model: Model,
+    params: Params,
+    temperature: float,
+    which: Array,
 ) -> Expected[Curvature, tuple[()]]:
     return Expected(model.deviation(params, rows, block, temperature, which, k), (), 0.0)
 
 
 def _multiply(
-    k: Kernels, block: Any, deviation: Curvature, vectors: Array
+    k: Kernels, block: object, deviation: Curvature, vectors: Array
 ) -> Expected[Curvature, _Vector]:
     return Expected(deviation, _Vector(deviation.product(block, vectors, k)), 0.0)
 

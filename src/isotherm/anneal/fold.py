@@ -12,7 +12,8 @@ import numpy as np
 
 from isotherm import _nested
 from isotherm._nested import T
-from isotherm._types import RowStates
+from isotherm._types import Params, RowStates
+from isotherm.anneal.trace import State
 from isotherm.data.base import Array, Block
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import CountModel
@@ -25,7 +26,7 @@ FOLD_TOL, FOLD_SWEEPS = 1e-4, 100
 
 def fold_in(
     model: CountModel,
-    params: Any,
+    params: Params,
     data: Data,
     temperature: float,
     *,
@@ -54,9 +55,9 @@ def fold_in(
 def fold_block(
     k: Kernels,
     block: Block,
-    rows: Any,
+    rows: object,
     model: CountModel,
-    params: Any,
+    params: Params,
     temperature: float,
     tol: float,
     max_sweeps: int,
@@ -106,6 +107,6 @@ def _moved(old: Any, new: Any, tol: float) -> Array:
     return np.asarray(np.any(moved, axis=0))
 
 
-def _write(result: Any, index: Array, state: Any) -> None:
+def _write(result: Any, index: Array, state: State) -> None:
     for whole, part in zip(result, state, strict=True):
         whole[index] = part

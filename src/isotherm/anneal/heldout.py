@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from isotherm._types import RowStates
+from isotherm._types import Params, RowStates
 from isotherm.anneal.fold import FOLD_SWEEPS, FOLD_TOL, fold_block
 from isotherm.anneal.trace import State
 from isotherm.data.base import Array, Block, Summary
@@ -33,7 +33,7 @@ class Heldout(Protocol):
         """Number of held-out tokens: how much a difference of scores means."""
         ...
 
-    def score(self, model: Any, state: State, data: Data, temperature: float) -> float:
+    def score(self, model: CountModel, state: State, data: Data, temperature: float) -> float:
         """Score of a state fitted to `data`; lower is better."""
         ...
 
@@ -133,7 +133,7 @@ class HeldoutRows:
         held, kept = float(self.held.summary.total), float(data.summary.total)
         return 2.0 * held / (held + kept)
 
-    def log_density(self, model: CountModel, params: Any, temperature: float) -> float:
+    def log_density(self, model: CountModel, params: Params, temperature: float) -> float:
         """Log density per token of the held-out rows; minus infinity where one is impossible."""
         weight, _ = model.components(params)
         _, stats, total = self.held.sweep(
@@ -146,7 +146,7 @@ class HeldoutRows:
 def _predict(
     k: Kernels,
     block: Block,
-    rows: Any,
+    rows: RowStates,
     model: CountModel,
     params: Any,
     background: Array,
@@ -165,9 +165,9 @@ def _predict(
 def _row_density(
     k: Kernels,
     block: Block,
-    rows: Any,
+    rows: object,
     model: CountModel,
-    params: Any,
+    params: Params,
     weight: Array,
     temperature: float,
 ) -> Expected[tuple[()], _Tokens]:
@@ -179,9 +179,9 @@ def _row_density(
 def _best_density(
     k: Kernels,
     block: Block,
-    rows: Any,
+    rows: object,
     model: CountModel,
-    params: Any,
+    params: Params,
     weight: Array,
     temperature: float,
 ) -> Expected[tuple[()], _Tokens]:
@@ -192,9 +192,9 @@ def _best_density(
 def _folded_density(
     k: Kernels,
     block: Block,
-    rows: Any,
+    rows: object,
     model: CountModel,
-    params: Any,
+    params: Params,
     weight: Array,
     temperature: float,
 ) -> Expected[tuple[()], _Tokens]:
@@ -204,7 +204,7 @@ def _folded_density(
 
 
 def _own_density(
-    k: Kernels, block: Block, rows: Any, model: CountModel, params: Any
+    k: Kernels, block: Block, rows: object, model: CountModel, params: Params
 ) -> Expected[tuple[()], _Tokens]:
     """Sum of log sum_k psi_ik L_ik with the rows' own weights."""
     return _density(
@@ -213,7 +213,7 @@ def _own_density(
 
 
 def _density(
-    k: Kernels, block: Block, model: CountModel, params: Any, prior: Array, hard: bool
+    k: Kernels, block: Block, model: CountModel, params: Params, prior: Array, hard: bool
 ) -> Expected[tuple[()], _Tokens]:
     _, table = model.components(params)
     logs = k.logs(table, 1.0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -127,7 +127,7 @@ def prolonged(model: Model, data: Data, state: State, parent: Array) -> State:
     return begin._replace(rows=rows)
 
 
-def check_levels(levels: Sequence[Any], n_rows: int) -> list[Array]:
+def check_levels(levels: Sequence[object], n_rows: int) -> list[Array]:
     """Levels fine to coarse, with the one before them at which every row is its own block.
 
     Parameters

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from isotherm import _nested
 from isotherm._types import Arrays, RowStates
 from isotherm.anneal.trace import State
-from isotherm.data.base import Array
+from isotherm.data.base import Array, Block
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import FLOOR, Model
 from isotherm.placement.base import Data, Expected
@@ -71,7 +72,7 @@ def relax(model: Model, data: Data, old: State, new: State, eta: float) -> State
 
 
 def _blend(
-    k: Kernels, block: Any, both: Any, old_mass: Array, new_mass: Array, eta: float
+    k: Kernels, block: Block, both: Any, old_mass: Array, new_mass: Array, eta: float
 ) -> Expected[RowStates, Arrays]:
     """Rows a factor eta along the way, and their total per component."""
     old, new = both
@@ -88,5 +89,5 @@ def _blend(
     return Expected(rows, _nested.apply(lambda a: a.sum(axis=0, dtype=np.float64), rows), 0.0)
 
 
-def _inverse(mass: Array, dtype: Any) -> Array:
+def _inverse(mass: Array, dtype: DTypeLike) -> Array:
     return np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0).astype(dtype)

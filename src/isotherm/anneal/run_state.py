@@ -98,7 +98,7 @@ class RunState:
     relaxation: RelaxationState = field(default_factory=RelaxationState)
 
     @classmethod
-    def starting(cls, model: Any, begin: State, restarts: bool) -> RunState:
+    def starting(cls, model: object, begin: State, restarts: bool) -> RunState:
         """Before the first temperature."""
         fit = Fit(model, begin, NAN, ())
         return cls(model, begin, fit, begin=begin if restarts else None)
@@ -108,7 +108,7 @@ class RunState:
         """The model with its state as it is now."""
         return Solution(self.model, self.state, self.branches)
 
-    def restarted(self, model: Any) -> RunState:
+    def restarted(self, model: object) -> RunState:
         """Back where the run began, with nothing to compare scores with."""
         if self.begin is None:
             raise ValueError("a run that does not restart has no beginning to go back to")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from isotherm import _nested
+from isotherm._types import Params
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.trace import Fit
 from isotherm.errors import IsothermError
@@ -127,11 +128,11 @@ def telling(numbers: Sequence[int], temperatures: Sequence[float], most: int) ->
     return left
 
 
-def size_of(params: Any) -> int:
+def size_of(params: Params) -> int:
     """Bytes of all arrays of parameters."""
     total = 0
 
-    def add(values: Any) -> Any:
+    def add(values: object) -> Any:
         nonlocal total
         total += np.asarray(values).nbytes
         return values
@@ -140,7 +141,7 @@ def size_of(params: Any) -> int:
     return total
 
 
-def _single(values: Any) -> Any:
+def _single(values: object) -> Any:
     """A copy in single precision of what is in double; the run goes on with the original."""
     if isinstance(values, np.ndarray) and values.dtype == np.float64 and values.ndim > 1:
         return values.astype(np.float32)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from isotherm._types import RowsT
+from isotherm._types import Params, RowsT
 from isotherm.anneal.trace import State
 from isotherm.data.base import Array, Block
 from isotherm.kernels.base import Kernels
@@ -116,7 +116,7 @@ class Spectral:
         return change
 
 
-def state_of(model: Model, data: Data, params: Any) -> State:
+def state_of(model: Model, data: Data, params: Params) -> State:
     """State with the given parameters and untouched rows."""
     rows, _, _ = data.sweep(_begin, data.no_rows, model, params)
     return State(params, rows, model.prior_energy(params, data.summary))
@@ -149,7 +149,7 @@ def _copies(model: CountModel, data: Data) -> Array:
 
 
 def _begin(
-    k: Kernels, block: Any, rows: Any, model: Model, params: Any
+    k: Kernels, block: object, rows: object, model: Model, params: Params
 ) -> Expected[RowsT, tuple[()]]:
     return Expected(model.start(params, block, k), (), 0.0)
 
@@ -195,7 +195,7 @@ def _gram_times(data: Data, scale: Array, scaled: Array, shift: Array) -> Array:
 
 
 def _gram_share(
-    k: Kernels, block: Block, rows: Any, scaled: Array, shift: Array
+    k: Kernels, block: Block, rows: object, scaled: Array, shift: Array
 ) -> Expected[tuple[()], _Table]:
     """Once the right factor is centred, the left one is: what it would take off adds up to zero."""
     totals = block.row_totals

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from isotherm import _nested
-from isotherm._types import Arrays
+from isotherm._types import Arrays, RowStates, Stats
 from isotherm.anneal.trace import State
+from isotherm.data.base import Block
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import Model, expect
@@ -97,12 +98,12 @@ def stepped(
     model: Model,
     data: Data,
     state: State,
-    stats: Any,
+    stats: Stats,
     temperature: float,
     rate: float,
     batch: Batch,
     repeats: int = 1,
-) -> tuple[State, Any]:
+) -> tuple[State, object]:
     """State after one batch, and the statistics with those of the batch mixed in."""
     rows = state.rows
     for _ in range(repeats):
@@ -137,10 +138,10 @@ def _mixed(rate: float, scale: float) -> Any:
     return mix
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
 
 
-def _row_mass(k: Kernels, block: Any, rows: Any) -> Expected[tuple[()], Arrays]:
+def _row_mass(k: Kernels, block: Block, rows: RowStates) -> Expected[tuple[()], Arrays]:
     """Total of the rows of a block for every component."""
     return Expected((), _nested.apply(lambda a: a.sum(axis=0, dtype=np.float64), rows), 0.0)

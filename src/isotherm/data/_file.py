@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from isotherm._types import Fields
 from isotherm.format import values
 from isotherm.format.codec import Entry, Registry
 
@@ -20,10 +21,10 @@ def entry() -> Entry:
     """How counts are taken apart, and put together again with all checks."""
     from isotherm.data.counts import Counts, as_counts
 
-    def fields(counts: Counts) -> dict[str, Any]:
+    def fields(counts: Counts) -> Fields:
         return {name: getattr(counts, attribute) for name, attribute in FIELDS.items()}
 
-    def build(parts: dict[str, Any]) -> Counts:
+    def build(parts: dict[str, object]) -> Counts:
         return as_counts(*(parts[name] for name in FIELDS), allow_empty=True)
 
     return Entry(Counts, fields, build)

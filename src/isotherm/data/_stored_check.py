@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isotherm._types import Array, Fields
 from isotherm.errors import IsothermError
 from isotherm.format import archive
-
-Array = NDArray[Any]
 
 # The header of an .npy file has this length for any array with one axis.
 HEADER = 128
@@ -165,7 +163,7 @@ class Checked:
             self.array(cells, found["nnz"])
         return found
 
-    def _check_rows(self, n_rows: int, about: dict[str, Any]) -> None:
+    def _check_rows(self, n_rows: int, about: Fields) -> None:
         """Refuse rows that do not begin one after the other."""
         indptr = self.array("indptr", n_rows + 1)
         self.compare("indptr", indptr, 0, n_rows + 1)

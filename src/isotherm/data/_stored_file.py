@@ -12,17 +12,16 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike
 from scipy import sparse
 
+from isotherm._types import Array, Fields
 from isotherm.data import convert
 from isotherm.data._stored_check import HEADER, Sums, sums_of_text
 from isotherm.data.counts import Counts, as_counts
 from isotherm.errors import IsothermError
 from isotherm.format import archive, codec
 from isotherm.format.scratch import Scratch
-
-Array = NDArray[Any]
 
 FORMAT, VERSION, ABOUT = "isotherm stored counts", 1, "counts.json"
 ARRAYS = ("indptr", "indices", "values", "row_totals", "column_totals")
@@ -44,7 +43,7 @@ class Piece(NamedTuple):
 class _Growing:
     """An .npy file with one axis that grows at its end; its header is written last."""
 
-    def __init__(self, path: Path, dtype: Any) -> None:
+    def __init__(self, path: Path, dtype: DTypeLike) -> None:
         self.path, self.dtype, self.length = path, np.dtype(dtype), 0
         self.sums = Sums()
         self.file: IO[bytes] = path.open("wb")
@@ -82,7 +81,7 @@ class _Growing:
         return other
 
 
-def write(folder: Path, source: Any, row_names: Any, column_names: Any) -> None:
+def write(folder: Path, source: object, row_names: object, column_names: object) -> None:
     """Write the folder; it is there as a whole or not at all."""
     if os.path.lexists(folder) or not folder.parent.is_dir():
         raise IsothermError(
@@ -109,7 +108,7 @@ def _umask() -> int:
     return now
 
 
-def _given(*names: Any) -> dict[str, Any]:
+def _given(*names: object) -> dict[str, object]:
     found = zip(NAMES, names, strict=True)
     return {name: convert.listed(one, name) for name, one in found if one is not None}
 
@@ -150,7 +149,7 @@ class _Writer:
         self.columns += np.bincount(piece.indices, values, minlength=width)
 
 
-def _write(work: Path, pieces: Iterator[tuple[Piece, int]], names: dict[str, Any]) -> None:
+def _write(work: Path, pieces: Iterator[tuple[Piece, int]], names: Fields) -> None:
     writer = _Writer(work)
     columns = _Growing(work / "column_totals.npy", np.float64)
     try:
@@ -176,7 +175,7 @@ def _write(work: Path, pieces: Iterator[tuple[Piece, int]], names: dict[str, Any
     (work / ABOUT).write_text(json.dumps(about) + "\n", encoding="utf-8")
 
 
-def _check(shape: tuple[int, int], nnz: int, total: float, names: dict[str, Any]) -> None:
+def _check(shape: tuple[int, int], nnz: int, total: float, names: dict[str, object]) -> None:
     if not nnz:
         raise IsothermError(
             f"the counts of shape {shape} are all 0, or there are none; their total must be "
@@ -190,14 +189,14 @@ def _check(shape: tuple[int, int], nnz: int, total: float, names: dict[str, Any]
             convert.check_unique(found)
 
 
-def _plain(label: Any) -> Any:
+def _plain(label: object) -> Any:
     return label if isinstance(label, str | int | float | bool) else str(label)
 
 
 # Sources ---------------------------------------------------------------------------------------
 
 
-def _opened(source: Any) -> tuple[Iterator[tuple[Piece, int]], dict[str, Any]]:
+def _opened(source: object) -> tuple[Iterator[tuple[Piece, int]], Fields]:
     """Pieces with their number of columns, and names, of whatever holds counts."""
     if isinstance(source, str | os.PathLike):
         return _of_file(Path(source))
@@ -222,7 +221,7 @@ def _of_blocks(blocks: Iterable[Any]) -> Iterator[tuple[Piece, int]]:
             yield Piece(sizes, matrix.indices[cells], matrix.data[cells]), counts.n_columns
 
 
-def _of_file(path: Path) -> tuple[Iterator[tuple[Piece, int]], dict[str, Any]]:
+def _of_file(path: Path) -> tuple[Iterator[tuple[Piece, int]], Fields]:
     """Pieces of a file of counts, which is never held as a whole; only its names are."""
     with archive.opening(path) as opened:
         try:

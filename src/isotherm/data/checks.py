@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from isotherm.data import convert
 from isotherm.data.base import Array
+from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
 
 # Float64 tells units apart up to this total; counts below the second are next to nothing.
 LARGEST_TOTAL, SMALLEST_COUNT = 2.0**53, 1e-20
 
 
-def row_weights(sample_weight: Any, row_totals: Array) -> Array | None:
+def row_weights(sample_weight: object, row_totals: Array) -> Array | None:
     """Weights (I,) as float64, or None; rows with counts (I,) must have some weight."""
     if sample_weight is None:
         return None
@@ -43,7 +42,7 @@ def row_weights(sample_weight: Any, row_totals: Array) -> Array | None:
     return weight
 
 
-def column_names(names: Any, n_columns: int) -> Array:
+def column_names(names: object, n_columns: int) -> Array:
     """Names of the columns (J,), as a user gave them."""
     if isinstance(names, dict | set | frozenset):
         raise IsothermError(
@@ -55,7 +54,7 @@ def column_names(names: Any, n_columns: int) -> Array:
     return found
 
 
-def size_of_counts(counts: Any) -> None:
+def size_of_counts(counts: Counts) -> None:
     """Refuse counts whose sums no model could work with: beyond exact units, or next to nothing.
 
     Cooling begins at about the counts of a row, so that enormous ones would take for ever; products

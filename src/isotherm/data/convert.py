@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from isotherm._types import Array
 from isotherm.errors import IsothermError
 
 Floats = NDArray[np.float64]
@@ -21,7 +22,7 @@ MOVED = {"row_ids": "row_names"}
 _INDEX_LIMIT = np.iinfo(np.int32).max
 
 
-def numbers(values: Any, what: str = "X") -> Floats:
+def numbers(values: object, what: str = "X") -> Floats:
     """Values as float64, of the shape given; the same array if it is float64 already."""
     array = _plain_array(values, what)
     try:
@@ -37,7 +38,7 @@ def numbers(values: Any, what: str = "X") -> Floats:
         ) from error
 
 
-def csr(X: Any) -> sparse.csr_array:
+def csr(X: object) -> sparse.csr_array:
     """Canonical CSR array (I, J) of valid counts, with int32 indices (int64 past 2**31 non-zeros).
 
     Float32 if that holds every value exactly, else float64.
@@ -99,7 +100,7 @@ def check_each(values: Floats, place: Callable[[int], str]) -> None:
         )
 
 
-def labels(given: Any, length: int, what: str, axis: str) -> NDArray[np.object_] | None:
+def labels(given: object, length: int, what: str, axis: str) -> NDArray[np.object_] | None:
     """Labels as an object array of the given length; None stays None."""
     if given is None:
         return None
@@ -133,7 +134,7 @@ def check_unique(names: NDArray[np.object_] | None) -> None:
         seen.add(name)
 
 
-def refuse_row_ids(given: Any, what: str) -> None:
+def refuse_row_ids(given: object, what: str) -> None:
     """Nothing, or an error for a keyword that has another name now."""
     if given is not None:
         raise IsothermError(
@@ -142,7 +143,7 @@ def refuse_row_ids(given: Any, what: str) -> None:
         )
 
 
-def no_attribute(owner: Any, name: str) -> AttributeError:
+def no_attribute(owner: object, name: str) -> AttributeError:
     """The error of an attribute that is missing; it says where one went that was renamed."""
     kind = type(owner).__name__
     if name in MOVED:
@@ -150,7 +151,7 @@ def no_attribute(owner: Any, name: str) -> AttributeError:
     return AttributeError(f"{kind!r} object has no attribute {name!r}", name=name, obj=owner)
 
 
-def triples_of(mapping: Mapping[Any, Any]) -> list[tuple[Any, Any, Any]]:
+def triples_of(mapping: Mapping[Any, Any]) -> list[tuple[object, object, object]]:
     """Triples (row, column, count) of a mapping from pairs of labels to counts."""
     for key in mapping:
         if not isinstance(key, tuple) or len(key) != 2:
@@ -186,7 +187,7 @@ def factorize(given: list[Any], what: str) -> tuple[NDArray[np.int64], NDArray[n
     return rank[np.asarray(codes, dtype=np.int64)], object_array(ordered)
 
 
-def listed(given: Any, what: str) -> list[Any]:
+def listed(given: object, what: str) -> list[object]:
     """Labels as a list of Python objects (not numpy scalars)."""
     if isinstance(given, str | bytes):
         raise IsothermError(f"{what} is one string, {given!r}; give a sequence of labels.")
@@ -204,7 +205,7 @@ def object_array(values: list[Any]) -> NDArray[np.object_]:
     return np.fromiter(values, dtype=object, count=len(values))
 
 
-def _plain_array(values: Any, what: str) -> NDArray[Any]:
+def _plain_array(values: object, what: str) -> Array:
     if isinstance(values, np.ma.MaskedArray):
         raise IsothermError(
             f"{what} is a masked array, and a masked count is not a count: "
@@ -241,7 +242,7 @@ def _check_shape(X: Any) -> None:
             )
 
 
-def _dense_floats(X: NDArray[Any]) -> sparse.csr_array:
+def _dense_floats(X: Array) -> sparse.csr_array:
     """CSR array of float64; only what is not 0 is converted, so a small type stays small."""
     array = X if X.dtype.kind in "biuf" else numbers(X)
     row, column = np.nonzero(array)
@@ -278,7 +279,7 @@ def _check_values(matrix: sparse.csr_array) -> None:
     check_each(matrix.data, place)
 
 
-def _narrow(values: NDArray[Any]) -> NDArray[np.float32] | Floats:
+def _narrow(values: Array) -> NDArray[np.float32] | Floats:
     if values.dtype == np.float32:
         return values
     with np.errstate(over="ignore", under="ignore"):
@@ -286,7 +287,7 @@ def _narrow(values: NDArray[Any]) -> NDArray[np.float32] | Floats:
     return narrow if np.array_equal(narrow, values) else values
 
 
-def _is_missing(label: Any) -> bool:
+def _is_missing(label: object) -> bool:
     # pandas' markers are known by name, since pandas itself is not a dependency.
     if label is None or type(label).__name__ in ("NAType", "NaTType"):
         return True

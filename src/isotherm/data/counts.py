@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from isotherm._markup import Part, page
+from isotherm._types import Array
 from isotherm.data import _file, convert, foreign, frames
 from isotherm.errors import IsothermError
 
@@ -64,11 +65,11 @@ class Counts:
 
     def __init__(
         self,
-        matrix: Any,
-        row_names: Any = None,
-        column_names: Any = None,
+        matrix: object,
+        row_names: object = None,
+        column_names: object = None,
         *,
-        row_ids: Any = None,
+        row_ids: object = None,
     ) -> None:
         convert.refuse_row_ids(row_ids, "Counts")
         if foreign.is_annotated(matrix):
@@ -176,7 +177,7 @@ class Counts:
         return cls.from_pairs(rows, columns, counts)
 
     @classmethod
-    def from_frame(cls, frame: Any, *, row: str, column: str, count: str | None = None) -> Self:
+    def from_frame(cls, frame: object, *, row: str, column: str, count: str | None = None) -> Self:
         """Counts of a long data frame: one line for each pair.
 
         Parameters
@@ -250,7 +251,7 @@ class Counts:
         """Counts of the given rows: an index array, a mask or a slice, as model selection does."""
         return self.take_rows(np.atleast_1d(np.arange(self.n_rows)[rows]))
 
-    def take_rows(self, index: Any) -> "Counts":
+    def take_rows(self, index: object) -> "Counts":
         """Counts of the chosen rows in the chosen order; their total may be 0.
 
         Parameters
@@ -267,7 +268,7 @@ class Counts:
         matrix.sum_duplicates()
         return Counts._trusted(matrix, row_names, self.column_names)
 
-    def take_columns(self, index: Any) -> "Counts":
+    def take_columns(self, index: object) -> "Counts":
         """Counts of the chosen columns in the chosen order; their total may be 0.
 
         Parameters
@@ -389,7 +390,7 @@ def as_counts(
     return counts
 
 
-def _opened(X: Any) -> tuple[Any, Any, Any]:
+def _opened(X: object) -> tuple[Any, Any, Any]:
     """Matrix, row names and column names found in X, each None where X has none."""
     if isinstance(X, Counts):
         return X.matrix, X.row_names, X.column_names
@@ -403,7 +404,7 @@ def _opened(X: Any) -> tuple[Any, Any, Any]:
     return X, None, None
 
 
-def _positions(index: Any, size: int, axis: str) -> NDArray[np.intp]:
+def _positions(index: object, size: int, axis: str) -> NDArray[np.intp]:
     """Positions along an axis that a slice, a mask or integers choose; at least one."""
     try:
         chosen = np.arange(size)[index if isinstance(index, slice) else np.asarray(index)]
@@ -420,7 +421,7 @@ def _positions(index: Any, size: int, axis: str) -> NDArray[np.intp]:
     return chosen
 
 
-def _sums(groups: NDArray[Any], values: NDArray[Any], size: int) -> NDArray[np.float64]:
+def _sums(groups: Array, values: Array, size: int) -> NDArray[np.float64]:
     # The cast only tells the type checker what weights do to the result of bincount.
     sums = np.bincount(groups, weights=values, minlength=size)
     return sums.astype(np.float64, copy=False)

@@ -33,7 +33,7 @@ class Annotated(NamedTuple):
     column_names: Any
 
 
-def is_annotated(X: Any) -> bool:
+def is_annotated(X: object) -> bool:
     """Whether X is an AnnData object, or has what makes one."""
     if _module(X) in ("mudata", "spatialdata"):
         return False
@@ -64,14 +64,14 @@ def check_raw(X: Any) -> None:
         )
 
 
-def check_program(X: Any) -> None:
+def check_program(X: object) -> None:
     """Refuse objects of other programs that are no tables; say what of them can be passed."""
     module = _module(X)
     if module in PASS and not _is_array(X):
         raise IsothermError(f"X is {_a(type(X).__name__)} of {module}; pass {PASS[module]}")
 
 
-def check_table(X: Any) -> None:
+def check_table(X: object) -> None:
     """Refuse what no array can be made of, before numpy tries."""
     if sparse.issparse(X):
         return
@@ -93,7 +93,7 @@ def check_table(X: Any) -> None:
         )
 
 
-def _is_array(X: Any) -> bool:
+def _is_array(X: object) -> bool:
     """Whether numpy can read it as a table."""
     try:
         return np.asarray(X).ndim == 2 and np.asarray(X).dtype != object
@@ -101,7 +101,7 @@ def _is_array(X: Any) -> bool:
         return False
 
 
-def _how(X: Any) -> str:
+def _how(X: object) -> str:
     """What to pass of an AnnData object instead of its X."""
     layers = [str(name) for name in getattr(X, "layers", None) or ()]
     which = f"its layers are {', '.join(map(repr, layers[:10]))}" if layers else "it has no layers"
@@ -111,7 +111,7 @@ def _how(X: Any) -> str:
     )
 
 
-def _module(X: Any) -> str:
+def _module(X: object) -> str:
     return type(X).__module__.partition(".")[0]
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from isotherm._types import Fields
 from isotherm.data.convert import numbers
 from isotherm.errors import IsothermError
 
@@ -29,7 +30,7 @@ class Long(NamedTuple):
     counts: NDArray[np.float64] | None
 
 
-def is_frame(X: Any) -> bool:
+def is_frame(X: object) -> bool:
     """Whether X looks like a data frame; asks its type, as a lazy frame may warn if asked."""
     return hasattr(type(X), "columns")
 
@@ -54,7 +55,7 @@ def read_wide(X: Any) -> Wide:
     return Wide(values, _labels(index), names)
 
 
-def row_labels(X: Any) -> list[Any] | None:
+def row_labels(X: object) -> list[object] | None:
     """Row labels of a pandas frame as in `read_wide`, None for anything else."""
     index = getattr(X, "index", None) if is_frame(X) else None
     # Other things have a method of that name.
@@ -79,7 +80,7 @@ def read_long(X: Any, row: str, column: str, count: str | None) -> Long:
     return Long(frame.get_column(row).to_list(), frame.get_column(column).to_list(), counts)
 
 
-def read_rows(X: Any) -> Iterator[dict[str, Any]]:
+def read_rows(X: Any) -> Iterator[Fields]:
     """The rows of a frame, each as a mapping from names of columns to values."""
     frame, _ = _open(X)
     rows: Iterator[dict[str, Any]] = frame.iter_rows(named=True)
@@ -116,6 +117,6 @@ def _is_default(index: Any) -> bool:
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
-def _few(names: list[Any], limit: int = 10) -> str:
+def _few(names: list[object], limit: int = 10) -> str:
     shown = ", ".join(repr(name) for name in names[:limit])
     return shown if len(names) <= limit else f"{shown}, ... ({len(names)} in all)"

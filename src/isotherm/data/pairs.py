@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from isotherm._types import Array
 from isotherm.data import frames
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
@@ -38,7 +39,7 @@ class _Line(NamedTuple):
 
 
 def read_pairs(
-    table: Any,
+    table: Array,
     *,
     left: str | None = None,
     right: str | None = None,

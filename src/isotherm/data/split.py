@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from isotherm._types import Array
 from isotherm.data.counts import Counts, as_counts
 from isotherm.errors import IsothermError
 
@@ -59,7 +60,7 @@ def as_generator(random_state: RandomState = None) -> np.random.Generator:
 
 
 def split_tokens(
-    counts: Any,
+    counts: object,
     fractions: Sequence[float] = (0.8, 0.1, 0.1),
     random_state: RandomState = None,
 ) -> tuple[Counts, ...]:
@@ -162,7 +163,7 @@ def hold_out_rows(
 
 
 def split_rows(
-    counts: Any, fractions: Sequence[float] = (0.8, 0.2), random_state: RandomState = None
+    counts: object, fractions: Sequence[float] = (0.8, 0.2), random_state: RandomState = None
 ) -> tuple[NDArray[np.intp], ...]:
     """Row numbers of each part of a random partition of the rows, in ascending order.
 
@@ -207,8 +208,8 @@ def _checked(fractions: Sequence[float]) -> NDArray[np.float64]:
 
 
 def _deal_tokens(
-    values: NDArray[Any], shares: NDArray[np.float64], rng: np.random.Generator
-) -> list[NDArray[Any]]:
+    values: Array, shares: NDArray[np.float64], rng: np.random.Generator
+) -> list[Array]:
     """Multinomial parts of whole counts: binomial draws from what earlier parts left over."""
     if values.max() > _LARGEST_COUNT:
         raise IsothermError(
@@ -225,8 +226,8 @@ def _deal_tokens(
 
 
 def _deal_cells(
-    values: NDArray[Any], shares: NDArray[np.float64], rng: np.random.Generator
-) -> list[NDArray[Any]]:
+    values: Array, shares: NDArray[np.float64], rng: np.random.Generator
+) -> list[Array]:
     part = np.searchsorted(np.cumsum(shares)[:-1], rng.random(len(values)), side="right")
     return [np.where(part == k, values, 0) for k in range(len(shares))]
 
@@ -234,7 +235,7 @@ def _deal_cells(
 # ---------------------------------------------------------------- some rows at a time
 
 # Values and columns of the cells of some rows, and how many cells each row has.
-_Piece = tuple[NDArray[np.float64], NDArray[Any], NDArray[Any]]
+_Piece = tuple[NDArray[np.float64], Array, Array]
 
 
 def _spans(matrix: Any) -> list[tuple[int, int]]:
@@ -251,7 +252,7 @@ def _cells(matrix: Any, span: tuple[int, int]) -> _Piece:
     return matrix.data[cells].astype(np.float64), matrix.indices[cells], np.diff(starts)
 
 
-def _filled(values: NDArray[Any], columns: NDArray[Any], lengths: NDArray[Any]) -> _Piece:
+def _filled(values: Array, columns: Array, lengths: Array) -> _Piece:
     """The cells with positive values alone."""
     kept = values > 0
     before = np.concatenate(([0], np.cumsum(kept)))
@@ -267,14 +268,12 @@ def _joined(counts: Counts, pieces: Sequence[_Piece]) -> Counts:
     return Counts._trusted(new, counts.row_names, counts.column_names)
 
 
-def _all_row_keys(matrix: Any) -> NDArray[np.uint64]:
+def _all_row_keys(matrix: object) -> NDArray[np.uint64]:
     """Keys of all rows, (I,)."""
     return np.concatenate([_row_keys(*_cells(matrix, span)) for span in _spans(matrix)])
 
 
-def _row_keys(
-    values: NDArray[np.float64], columns: NDArray[Any], lengths: NDArray[Any]
-) -> NDArray[np.uint64]:
+def _row_keys(values: NDArray[np.float64], columns: Array, lengths: Array) -> NDArray[np.uint64]:
     """One well-mixed number per row that depends on its cells only."""
     cells = _scramble(_scramble(columns.astype(np.uint64) + np.uint64(1)) ^ values.view(np.uint64))
     rows = np.zeros(len(lengths), np.uint64)

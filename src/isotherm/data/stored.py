@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from isotherm._types import Fields
 from isotherm.data import _stored_file, convert
 from isotherm.data._stored_check import Checked
 from isotherm.data.counts import Counts
@@ -37,7 +38,7 @@ DEFAULT_MEMORY = 1000.0
 CHANGED_AT_ONCE = 1 << 16
 
 
-def megabytes(memory: Any) -> float:
+def megabytes(memory: object) -> float:
     """A budget in MB (2**20 bytes) from a number of them, or from text such as "500MB", "2GB"."""
     found = re.fullmatch(r"\s*([0-9.]+)\s*([a-z]*)\s*", str(memory).lower())
     units = {**UNITS, **BINARY}
@@ -99,13 +100,13 @@ class StoredCounts:
     def write(
         cls,
         folder: str | os.PathLike[str],
-        source: Any,
+        source: object,
         *,
-        row_names: Any = None,
-        column_names: Any = None,
-        memory: Any = DEFAULT_MEMORY,
+        row_names: object = None,
+        column_names: object = None,
+        memory: object = DEFAULT_MEMORY,
         scratch: Path | None = None,
-        row_ids: Any = None,
+        row_ids: object = None,
     ) -> StoredCounts:
         """Counts in a new folder, written in one pass.
 
@@ -127,7 +128,7 @@ class StoredCounts:
         _stored_file.write(Path(folder), source, row_names, column_names)
         return cls(Path(folder), limit, scratch)
 
-    def with_memory(self, memory: Any) -> StoredCounts:
+    def with_memory(self, memory: object) -> StoredCounts:
         """The same counts with another budget."""
         return self._like(megabytes(memory), self.change)
 
@@ -136,7 +137,7 @@ class StoredCounts:
         return Checked(self.folder)
 
     @cached_property
-    def _about(self) -> dict[str, Any]:
+    def _about(self) -> Fields:
         return self._files.about(_stored_file.ABOUT, _stored_file.FORMAT, _stored_file.VERSION)
 
     def _like(self, memory: float, change: Callable[[Counts], Counts] | None) -> StoredCounts:

@@ -61,7 +61,7 @@ def nmi(labels: Any, clusters: Any, average: str = "max") -> float:
     return float(np.clip(information / averages[average](entropies), 0.0, 1.0))
 
 
-def ari(labels: Any, clusters: Any) -> float:
+def ari(labels: object, clusters: object) -> float:
     """Adjusted Rand index: agreement on pairs of rows, 0 in the mean by chance, 1 if the same.
 
     (S - E) / (M - E), where S = sum_ij C(n_ij, 2), A = sum_i C(a_i, 2), B = sum_j C(b_j, 2),
@@ -81,7 +81,7 @@ def ari(labels: Any, clusters: Any) -> float:
     return 1.0 if largest == expected else (both - expected) / (largest - expected)
 
 
-def ami(labels: Any, clusters: Any) -> float:
+def ami(labels: object, clusters: object) -> float:
     """Adjusted mutual information: 0 in the mean by chance, 1 if the same.
 
     (I - E) / (mean(H(labels), H(clusters)) - E), where E is the mutual information to be expected
@@ -105,7 +105,7 @@ def ami(labels: Any, clusters: Any) -> float:
     return 1.0 if gap == 0 else float(min((information - expected) / gap, 1.0))
 
 
-def homogeneity(labels: Any, clusters: Any) -> float:
+def homogeneity(labels: object, clusters: object) -> float:
     """Share of the entropy of the labels that the clusters tell, I / H(labels).
 
     1 where every cluster has rows of one label, however many clusters there are, and where there is
@@ -118,7 +118,7 @@ def homogeneity(labels: Any, clusters: Any) -> float:
     return _explained(_table(labels, clusters), 0)
 
 
-def completeness(labels: Any, clusters: Any) -> float:
+def completeness(labels: object, clusters: object) -> float:
     """Share of the entropy of the clusters that the labels tell, I / H(clusters).
 
     1 where all rows of a label are in one cluster: one cluster for all rows is complete. The
@@ -131,7 +131,7 @@ def completeness(labels: Any, clusters: Any) -> float:
     return _explained(_table(labels, clusters), 1)
 
 
-def purity(labels: Any, clusters: Any) -> float:
+def purity(labels: object, clusters: object) -> float:
     """Share of rows that have the most frequent label of their cluster, (1/n) sum_j max_i n_ij.
 
     Several clusters may share a label: one cluster for each row is pure (Zhao & Karypis 2004).
@@ -144,7 +144,7 @@ def purity(labels: Any, clusters: Any) -> float:
     return float(table.joint.max(axis=0).sum() / table.n)
 
 
-def accuracy(labels: Any, clusters: Any) -> float:
+def accuracy(labels: object, clusters: object) -> float:
     """Share of rows that are right once clusters are matched with labels one to one.
 
     max over matchings m of (1/n) sum_j n_m(j)j, by Hungarian assignment; rows of clusters that are
@@ -204,7 +204,7 @@ def _geometric(values: Array) -> float:
     return float(np.sqrt(np.prod(values)))
 
 
-def _table(labels: Any, clusters: Any) -> _Table:
+def _table(labels: object, clusters: object) -> _Table:
     first, second = np.asarray(labels), np.asarray(clusters)
     if first.ndim != 1 or first.shape != second.shape or not len(first):
         raise IsothermError(

@@ -29,7 +29,7 @@ class Draw(NamedTuple):
 
 
 def draw(
-    labels: Any, n_rows: int, n_labels: int, rng: np.random.Generator | int | None = None
+    labels: object, n_rows: int, n_labels: int, rng: np.random.Generator | int | None = None
 ) -> Draw:
     """Random rows of every class, some of them with their labels.
 

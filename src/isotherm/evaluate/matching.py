@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -48,7 +48,7 @@ class Stability(NamedTuple):
     per_topic: Array
 
 
-def similarities(first: Any, second: Any, similarity: str = "cosine") -> Array:
+def similarities(first: object, second: object, similarity: str = "cosine") -> Array:
     """How alike each topic is to each of another fit, (K, L), from 0 to 1.
 
     "cosine": `<p, q> / (|p| |q|)`. "hellinger": 1 - H(p, q), H^2 = 1 - sum_y sqrt(p(y) q(y)).
@@ -72,7 +72,7 @@ def similarities(first: Any, second: Any, similarity: str = "cosine") -> Array:
     return np.asarray(1.0 - np.sqrt(np.maximum(1.0 - one @ two.T, 0.0)))
 
 
-def match_topics(first: Any, second: Any, similarity: str = "cosine") -> Matching:
+def match_topics(first: object, second: object, similarity: str = "cosine") -> Matching:
     """Topics of two fits paired one to one so that the sum of similarities is largest.
 
     Hungarian assignment; see `similarities` for what they are.
@@ -83,7 +83,7 @@ def match_topics(first: Any, second: Any, similarity: str = "cosine") -> Matchin
     return Matching(rows, columns, found, float(found.sum() / max(table.shape)))
 
 
-def stability(fits: Sequence[Any], similarity: str = "cosine") -> Stability:
+def stability(fits: Sequence[object], similarity: str = "cosine") -> Stability:
     """Mean similarity of matched topics over all pairs of fits: 1 if all are the same.
 
     Parameters

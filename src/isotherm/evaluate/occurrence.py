@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -81,7 +81,7 @@ def documents_of_counts(counts: Counts, columns: Sequence[int]) -> Documents:
 
 
 def found_in_texts(
-    texts: Iterable[Any],
+    texts: Iterable[object],
     words: Sequence[str],
     window: int | None,
     tokenizer: Callable[[str], Iterable[str]] | None = None,
@@ -161,7 +161,7 @@ def _overlaps(at: Array, which: Array, n_words: int) -> Array:
 
 
 def _coded(
-    texts: Iterable[Any],
+    texts: Iterable[object],
     codes: Mapping[str, int],
     tokenizer: Callable[[str], Iterable[str]] | None,
 ) -> tuple[Array, Array]:
@@ -177,7 +177,7 @@ def _coded(
     return np.concatenate(found), np.array([len(part) for part in found], np.int64)
 
 
-def _tokens(text: Any, number: int) -> list[str]:
+def _tokens(text: object, number: int) -> list[str]:
     tokens = list(text) if isinstance(text, Iterable) else None
     if tokens is None or not all(isinstance(token, str) for token in tokens):
         raise IsothermError(

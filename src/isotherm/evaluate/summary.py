@@ -27,6 +27,7 @@ from isotherm.evaluate.agreement import (
 from isotherm.evaluate.matching import Stability, stability
 from isotherm.evaluate.top_words import diversity, exclusivity, top_columns, topic_table
 from isotherm.evaluate.word_coherence import MEASURES, Coherence, coherence, counted
+from isotherm.models.base import CountModel, Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,7 @@ class EvaluationReport:
     top_words: tuple[tuple[str, ...], ...]
     skipped: Mapping[str, str]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The report in plain numbers, strings, lists and dicts; None for what is no number."""
         stable = self.stability
         return {
@@ -140,7 +141,7 @@ class EvaluationReport:
 
 
 def evaluate_topics(
-    model: Any,
+    model: CountModel,
     X: Any,
     *,
     heldout: Any = None,
@@ -218,7 +219,7 @@ def evaluate_topics(
     )
 
 
-def _names(model: Any, counts: Counts, words: Any) -> Any:
+def _names(model: Model, counts: Counts, words: Any) -> Any:
     """Names of the columns, or None."""
     names = words
     if names is None:
@@ -241,7 +242,7 @@ def _reference(counts: Counts, reference: Any, names: Any) -> tuple[Any, Any]:
 
 
 def _perplexity(
-    model: Any, X: Any, heldout: Any, skipped: dict[str, str]
+    model: object, X: object, heldout: object, skipped: dict[str, str]
 ) -> tuple[float | None, str | None]:
     if not isinstance(model, CountEstimator):
         skipped["perplexity"] = "needs a fitted model of counts, which can fold rows in"
@@ -278,7 +279,7 @@ def _agreement(
     }
 
 
-def _labels(labels: Any, n_rows: int) -> tuple[Array, Array]:
+def _labels(labels: object, n_rows: int) -> tuple[Array, Array]:
     """Labels (I,), and which of them are there (I,)."""
     given = np.asarray(labels)
     if given.shape != (n_rows,):
@@ -294,7 +295,7 @@ def _labels(labels: Any, n_rows: int) -> tuple[Array, Array]:
     return given, known
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, np.ndarray):
         return [_plain(one) for one in value.tolist()]
     if isinstance(value, list):

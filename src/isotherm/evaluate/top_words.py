@@ -13,7 +13,7 @@ from isotherm.data.base import Array
 from isotherm.errors import IsothermError
 
 
-def topic_table(topics: Any, name: str = "components") -> Array:
+def topic_table(topics: object, name: str = "components") -> Array:
     """Topics (K, J) as float64, refused unless finite, not negative and none of them empty."""
     if hasattr(topics, "fit") and not hasattr(topics, "components_"):
         raise IsothermError(
@@ -38,7 +38,7 @@ def topic_table(topics: Any, name: str = "components") -> Array:
     return table
 
 
-def top_columns(components: Any, n_words: int = 10) -> list[Array]:
+def top_columns(components: object, n_words: int = 10) -> list[Array]:
     """The n_words largest columns of each topic, largest first; lower indices first on ties.
 
     Columns of probability 0 are left out: a topic may have fewer.
@@ -55,7 +55,7 @@ def top_columns(components: Any, n_words: int = 10) -> list[Array]:
     return [row[keep] for row, keep in zip(order, positive, strict=True)]
 
 
-def word_lists(topics: Any, n_words: int) -> list[list[str]] | None:
+def word_lists(topics: object, n_words: int) -> list[list[str]] | None:
     """The first words of topics that are lists of different words; None for topics in numbers."""
     given = (
         topics.tolist() if isinstance(topics, np.ndarray) and topics.dtype.kind in "UO" else topics
@@ -81,7 +81,7 @@ def word_lists(topics: Any, n_words: int) -> list[list[str]] | None:
     return [list(row[:n_words]) for row in given]
 
 
-def diversity(topics: Any, n_words: int = 10) -> float:
+def diversity(topics: object, n_words: int = 10) -> float:
     """Share of different words among the top words of all topics, in (0, 1].
 
     The size of the union of the K lists over the sum of their lengths (Dieng, Ruiz & Blei 2020,
@@ -99,7 +99,7 @@ def diversity(topics: Any, n_words: int = 10) -> float:
     return len(set().union(*lists)) / sum(map(len, lists))
 
 
-def exclusivity(components: Any, n_words: int = 10, *, weight: float = 0.7) -> Array:
+def exclusivity(components: object, n_words: int = 10, *, weight: float = 0.7) -> Array:
     """How frequent and how much its own the top words of each topic are, (K,), in (0, 1].
 
     Mean over the top words of FREX = 1 / (weight / E_kj + (1 - weight) / F_kj), where F_kj and
@@ -130,5 +130,5 @@ def exclusivity(components: Any, n_words: int = 10, *, weight: float = 0.7) -> A
     return found
 
 
-def _holds_words(row: Any) -> bool:
+def _holds_words(row: object) -> bool:
     return isinstance(row, Sequence) and any(isinstance(word, str) for word in row)

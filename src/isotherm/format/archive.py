@@ -24,12 +24,11 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isotherm._types import Array, Fields
 from isotherm.errors import IsothermError
 from isotherm.format.atomic import replacing
 
-Array = NDArray[Any]
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
 FORMAT = "isotherm"
@@ -238,7 +237,7 @@ class _Summed:
         return self.file.write(data)
 
 
-def _write_array(file: zipfile.ZipFile, name: str, array: Array) -> dict[str, Any]:
+def _write_array(file: zipfile.ZipFile, name: str, array: Array) -> Fields:
     """What `meta.json` says of an array, once it is written."""
     with file.open(_entry(f"arrays/{name}.npy"), "w", force_zip64=True) as member:
         summed = _Summed(member)
@@ -303,7 +302,7 @@ def _refuse_constant(constant: str) -> None:
     raise ValueError(f"{constant} in {META}")
 
 
-def _meta(path: Path, meta: Any) -> dict[str, Any]:
+def _meta(path: Path, meta: object) -> Fields:
     """The contents of `meta.json` as this version writes them."""
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         raise unreadable(path, f"{META} does not say that this is a file of isotherm")

@@ -15,13 +15,12 @@ from enum import Enum
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from isotherm._types import Array, Fields
 from isotherm.errors import IsothermError
 from isotherm.format.archive import MOST_COMPRESSED, SLACK, VALUE
 
-Array = NDArray[Any]
 TAG = "$"
 GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 # Lone halves of surrogate pairs are no valid UTF-8, but may stand in a str.
@@ -34,16 +33,16 @@ class Entry(NamedTuple):
     """How a type is taken apart into named values, and made of them again."""
 
     kind: type[Any]
-    fields: Callable[[Any], dict[str, Any]]
-    build: Callable[[dict[str, Any]], Any]
+    fields: Callable[[Any], Fields]
+    build: Callable[[Fields], Any]
 
 
 class Registry:
     """Types by short name: what may be written, and all that can come out of a file."""
 
-    def __init__(self, *kinds: type[Any]) -> None:
+    def __init__(self, *kinds: type[object]) -> None:
         self.by_name: dict[str, Entry] = {}
-        self.name_of: dict[type[Any], str] = {}
+        self.name_of: dict[type[object], str] = {}
         self.enums: dict[str, type[Enum]] = {}
         for kind in kinds:
             self.add(kind.__name__, plain(kind))
@@ -62,7 +61,7 @@ class Registry:
         self.enums[kind.__name__] = kind
 
 
-def plain(kind: type[Any], later: Sequence[str] = ()) -> Entry:
+def plain(kind: type[object], later: Sequence[str] = ()) -> Entry:
     """Entry of a frozen dataclass or a named tuple: its fields are what its constructor takes.
 
     Fields that came `later` may be missing in files of earlier versions: they have a default.
@@ -77,10 +76,10 @@ def plain(kind: type[Any], later: Sequence[str] = ()) -> Entry:
             "is taken apart"
         )
 
-    def fields(value: Any) -> dict[str, Any]:
+    def fields(value: object) -> Fields:
         return {name: getattr(value, name) for name in names}
 
-    def build(values: dict[str, Any]) -> Any:
+    def build(values: dict[str, object]) -> Any:
         missing = set(names) - set(values)
         if not missing <= set(later) or not set(values) <= set(names):
             raise ValueError(f"{kind.__name__} has other fields")
@@ -100,9 +99,9 @@ class Writer:
         self.arrays: dict[str, Array] = {}
         # An array that several values share is written once. Originals are kept: an id is one
         # array's only as long as that lives.
-        self._known: dict[int, tuple[Array, dict[str, Any]]] = {}
+        self._known: dict[int, tuple[Array, Fields]] = {}
 
-    def encode(self, value: Any, where: str) -> Any:
+    def encode(self, value: object, where: str) -> Any:
         """JSON of a value; `where` names it in errors."""
         if value is None or type(value) in (bool, int, str):
             return value
@@ -125,13 +124,13 @@ class Writer:
     def _items(self, values: Any, where: str) -> list[Any]:
         return [self.encode(one, f"{where}[{i}]") for i, one in enumerate(values)]
 
-    def _named(self, values: Mapping[Any, Any], where: str) -> dict[str, Any]:
+    def _named(self, values: Mapping[Any, Any], where: str) -> Fields:
         for name in values:
             if type(name) is not str:
                 raise _unknown(name, f"a key of {where}")
         return {name: self.encode(one, f"{where}.{name}") for name, one in values.items()}
 
-    def _numeric(self, value: Any, where: str) -> Any:
+    def _numeric(self, value: object, where: str) -> Any:
         """JSON of what numpy and scipy hold."""
         if hasattr(value, "on_device"):
             value = np.asarray(value)
@@ -193,7 +192,7 @@ class Writer:
         return {TAG: "strings", **self._named({"bytes": data, "offsets": ends}, where), **shape}
 
 
-def _unknown(value: Any, where: str) -> IsothermError:
+def _unknown(value: object, where: str) -> IsothermError:
     kind = type(value)
     dtype = f" of {value.dtype}" if isinstance(value, np.ndarray) else ""
     return IsothermError(
@@ -225,7 +224,7 @@ class Reader:
         if self._left < 0:
             raise ValueError("it claims to hold more than a file of its length can")
 
-    def decode(self, given: Any) -> Any:
+    def decode(self, given: object) -> Any:
         """Value of the JSON."""
         if isinstance(given, list):
             return [self.decode(one) for one in given]
@@ -236,37 +235,37 @@ class Reader:
             raise ValueError(f"{str(tag)[:40]!r} is no kind of value")
         return self._TAGS[tag](self, given)
 
-    def _float(self, given: dict[str, Any]) -> float:
+    def _float(self, given: Fields) -> float:
         return float({"nan": "nan", "inf": "inf", "-inf": "-inf"}[given["value"]])
 
-    def _tuple(self, given: dict[str, Any]) -> tuple[Any, ...]:
+    def _tuple(self, given: dict[str, object]) -> tuple[Any, ...]:
         return tuple(self._list(given["items"]))
 
-    def _list(self, given: Any) -> list[Any]:
+    def _list(self, given: object) -> list[Any]:
         if not isinstance(given, list):
             raise ValueError("items are no list")
         return [self.decode(one) for one in given]
 
-    def _dict(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _dict(self, given: Fields) -> Fields:
         return {str(name): self.decode(one) for name, one in given["items"].items()}
 
-    def _object(self, given: dict[str, Any]) -> Any:
+    def _object(self, given: Fields) -> Any:
         entry = self.registry.by_name.get(given["type"])
         if entry is None:
             raise ValueError(f"{str(given['type'])[:40]!r} is no registered type")
         return entry.build({name: self.decode(one) for name, one in given["fields"].items()})
 
-    def _enum(self, given: dict[str, Any]) -> Enum:
+    def _enum(self, given: Fields) -> Enum:
         return self.registry.enums[given["type"]][given["name"]]
 
-    def _scalar(self, given: dict[str, Any]) -> Any:
+    def _scalar(self, given: dict[str, object]) -> Any:
         dtype = np.dtype(_text_of(given["dtype"]))
         value = self.decode(given["value"])
         if dtype.kind not in "biuf" or type(value) not in (bool, int, float):
             raise ValueError("a scalar that is no number")
         return dtype.type(value)
 
-    def _array(self, given: dict[str, Any]) -> Array:
+    def _array(self, given: Fields) -> Array:
         array = self.arrays[given["name"]]
         # However often it is named: whoever looks at a value looks at all of that.
         self._spend(array.nbytes)
@@ -278,7 +277,7 @@ class Reader:
             self._turned[key] = array.transpose([int(axis) for axis in given["axes"]])
         return self._turned[key]
 
-    def _csr(self, given: dict[str, Any]) -> sparse.csr_array:
+    def _csr(self, given: Fields) -> sparse.csr_array:
         parts = tuple(self.decode(given[name]) for name in ("data", "indices", "indptr"))
         n_rows, n_columns = (int(n) for n in given["shape"])
         if any(part.ndim != 1 for part in parts) or len(parts[2]) != n_rows + 1:
@@ -287,7 +286,7 @@ class Reader:
         matrix.check_format(full_check=True)
         return matrix
 
-    def _strings(self, given: dict[str, Any]) -> Array:
+    def _strings(self, given: Fields) -> Array:
         data, ends = self.decode(given["bytes"]), self.decode(given["offsets"])
         if data.dtype != np.uint8 or ends.dtype != np.int64 or data.ndim != 1 or ends.ndim != 1:
             raise ValueError("text of a wrong type")
@@ -298,10 +297,10 @@ class Reader:
         marks = itertools.pairwise(ends.tolist())
         return self._labels([whole[lo:hi].decode("utf-8", HALVES) for lo, hi in marks], given)
 
-    def _objects(self, given: dict[str, Any]) -> Array:
+    def _objects(self, given: Fields) -> Array:
         return self._labels(self._list(given["items"]), given)
 
-    def _labels(self, items: list[Any], given: dict[str, Any]) -> Array:
+    def _labels(self, items: list[Any], given: Fields) -> Array:
         """Array of the given items, of objects or of text of a fixed width."""
         dtype = np.dtype(_text_of(given["dtype"]))
         longest = max((len(one) for one in items if type(one) is str), default=0)
@@ -313,11 +312,11 @@ class Reader:
             flat[i] = item
         return flat.reshape([int(n) for n in given["shape"]])
 
-    def _made_generator(self, given: dict[str, Any]) -> np.random.Generator:
+    def _made_generator(self, given: dict[str, object]) -> np.random.Generator:
         state = self.decode(given["state"])
         return np.random.Generator(_bit_generator(state))
 
-    def _made_random_state(self, given: dict[str, Any]) -> np.random.RandomState:
+    def _made_random_state(self, given: dict[str, object]) -> np.random.RandomState:
         state = self.decode(given["state"])
         made = np.random.RandomState(_bit_generator(state))
         made.set_state(state)
@@ -348,7 +347,7 @@ def _bit_generator(state: Any) -> Any:
     return made
 
 
-def _text_of(given: Any) -> str:
+def _text_of(given: object) -> str:
     if type(given) is not str:
         raise ValueError(f"{str(given)[:40]!r} is no text")
     return given

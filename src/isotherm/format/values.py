@@ -10,7 +10,7 @@ from isotherm.errors import IsothermError
 from isotherm.format import archive, codec
 
 
-def write(path: str | os.PathLike[str], kind: str, value: Any, registry: codec.Registry) -> Path:
+def write(path: str | os.PathLike[str], kind: str, value: object, registry: codec.Registry) -> Path:
     """Path of the file that was written; nothing is written where the value cannot be."""
     writer = codec.Writer(registry)
     content = writer.encode(value, type(value).__name__)
@@ -33,7 +33,7 @@ def decoded(found: archive.Archive, registry: codec.Registry, path: str | os.Pat
         raise archive.unreadable(Path(path), why) from error
 
 
-def expect(value: Any, kind: type[Any], path: str | os.PathLike[str]) -> Any:
+def expect(value: object, kind: type[object], path: str | os.PathLike[str]) -> Any:
     """The value, if it is of the type that was asked for."""
     if not isinstance(value, kind):
         raise IsothermError(

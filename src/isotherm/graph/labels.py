@@ -53,7 +53,7 @@ def edges(found: Array, n_columns: int) -> sparse.csr_array:
     return canonical(sparse.coo_array((ones, (rows, found[rows, places])), shape=shape))
 
 
-def matrix_of(W: Any) -> sparse.csr_array:
+def matrix_of(W: object) -> sparse.csr_array:
     """A matrix as a new csr_array of float64; duplicates are still there."""
     try:
         if sparse.issparse(W):
@@ -75,7 +75,7 @@ def matrix_of(W: Any) -> sparse.csr_array:
         ) from error
 
 
-def label_codes(y: Any, n_rows: int | None) -> Array:
+def label_codes(y: object, n_rows: int | None) -> Array:
     """Codes (N,) of labels from 0 on, -1 where the label is unknown."""
     try:
         given = np.asarray(y)
@@ -110,7 +110,7 @@ def label_codes(y: Any, n_rows: int | None) -> Array:
     return codes
 
 
-def _name(label: Any, row: int) -> str:
+def _name(label: object, row: int) -> str:
     """Label of a row as a string, "-1" if it is missing; whole numbers of any type are alike."""
     if isinstance(label, str):
         return label
@@ -133,7 +133,7 @@ def _check_classes(labels: Array) -> None:
         raise _no_class(f"{labels[bad[0]]:g}", int(bad[0]))
 
 
-def _no_class(label: Any, row: int) -> IsothermError:
+def _no_class(label: object, row: int) -> IsothermError:
     return IsothermError(
         f"y holds {label} at row {row}; labels are classes: integers, booleans or strings. "
         "Put -1 where no label is known."

@@ -209,7 +209,7 @@ class Neighbors:
         rare.eliminate_zeros()
         return rare.tocsc()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         # What can be made again need not be stored.
         return {k: v for k, v in self.__dict__.items() if not k.endswith("_postings")}
 
@@ -299,7 +299,7 @@ def with_labels(
     return parts.labelled(graph, codes, max_label_edges, np.random.default_rng(random_state))
 
 
-def as_graph(W: Any, n_rows: int) -> sparse.csr_array:
+def as_graph(W: object, n_rows: int) -> sparse.csr_array:
     """Graph (N, N) of whatever holds one: symmetric, without a diagonal, sorted indices.
 
     Parameters

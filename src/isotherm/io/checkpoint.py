@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from isotherm.anneal import journal
+from isotherm.anneal.heldout import Heldout
 from isotherm.anneal.journal import Blank, Page
 from isotherm.anneal.relax import RelaxationState
 from isotherm.anneal.run_state import Best, RunState, Solution
@@ -24,7 +25,9 @@ from isotherm.format import archive, codec, values
 from isotherm.io import checkpoint_1, parts
 from isotherm.io.fingerprint import Fingerprints
 from isotherm.io.registry import checked, known
+from isotherm.models.base import Model
 from isotherm.models.hierarchy import Hierarchy
+from isotherm.placement.base import Data
 from isotherm.placement.cluster.row_versions import Version, restored
 from isotherm.placement.disk import exported
 from isotherm.placement.disk.cache import Held, Kept
@@ -54,7 +57,7 @@ class Entry(NamedTuple):
 
     marks: dict[str, str]
     n_runs: int
-    rng: dict[str, Any]
+    rng: dict[str, object]
     fit: Fit | None
     state: RunState | None
 
@@ -139,10 +142,10 @@ class File:
     def page(
         self,
         annealer: Any,
-        model: Any,
-        data: Any,
+        model: Model,
+        data: Data,
         rng: np.random.Generator,
-        heldout: Any,
+        heldout: Heldout | None,
         state: State | None,
     ) -> Page:
         """Page of the run that begins now; its random numbers are set to where they were."""
@@ -220,7 +223,7 @@ class File:
             raise archive.unreadable(self.path, str(error)) from error
         log.info("going on from %s: %d runs", self.path, len(self.entries))
 
-    def _check_states(self, data: Any, found: Entry) -> None:
+    def _check_states(self, data: Data, found: Entry) -> None:
         """Refuse states of other rows or columns than those of the data."""
         run, fit = found.state, found.fit
         states = [] if fit is None else [fit.state]
@@ -314,7 +317,7 @@ def _registry(rows: exported.Folder | None) -> codec.Registry:
     return registry
 
 
-def _columns_of(summary: Any, model: Any) -> parts.Sizes:
+def _columns_of(summary: Any, model: Model) -> parts.Sizes:
     """Number of columns of tables, under the letter that it has for counts or for vectors."""
     if hasattr(summary, "column_totals"):
         # Held-out counts of a hierarchy stand beside the others, for the same columns of a table.
@@ -349,5 +352,5 @@ def _check_version(path: Path, version: int) -> None:
         )
 
 
-def _nothing(value: Any) -> dict[str, Any]:
+def _nothing(value: object) -> dict[str, object]:
     return {}

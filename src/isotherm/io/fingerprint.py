@@ -12,9 +12,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from isotherm._types import RowStates
+from isotherm.anneal.heldout import Heldout
 from isotherm.anneal.trace import State
 from isotherm.data.base import Array
 from isotherm.format.archive import library
+from isotherm.kernels.base import Kernels
+from isotherm.models.base import Model
 from isotherm.placement.base import Data, Expected
 from isotherm.placement.disk.cache import Shelved
 
@@ -32,10 +35,10 @@ class Fingerprints:
     def of(
         self,
         annealer: Any,
-        model: Any,
+        model: Model,
         data: Data,
         rng: np.random.Generator,
-        heldout: Any,
+        heldout: Heldout | None,
         state: State | None,
     ) -> dict[str, str]:
         """Fingerprint of every part, by its name."""
@@ -55,7 +58,7 @@ class Fingerprints:
             "start": digest(state),
         }
 
-    def _data(self, data: Any) -> str:
+    def _data(self, data: Data) -> str:
         if data not in self._known:
             _, sums, _ = data.sweep(_sum, data.no_rows)
             kernels = data.kernels
@@ -63,7 +66,7 @@ class Fingerprints:
             self._known[data] = digest(whole)
         return self._known[data]
 
-    def _heldout(self, heldout: Any) -> str:
+    def _heldout(self, heldout: object) -> str:
         if not dataclasses.is_dataclass(heldout):
             return digest(heldout)
         parts = [
@@ -82,7 +85,7 @@ def digest(value: Any) -> str:
     return total.hexdigest()
 
 
-def _parts(value: Any) -> Iterator[Any]:
+def _parts(value: object) -> Iterator[Any]:
     """What a value is made of, in bytes; each with its type, so that nothing runs together."""
     if isinstance(value, Shelved):  # wherever it is, what matters is what it holds
         value = value.open()
@@ -108,13 +111,13 @@ def _parts(value: Any) -> Iterator[Any]:
     yield b";"
 
 
-def _is_rule(callback: Any) -> bool:
+def _is_rule(callback: object) -> bool:
     """Whether a callback is a value: it has settings, and nothing that changes."""
     settings = getattr(type(callback), "__dataclass_params__", None)
     return bool(settings and settings.frozen)
 
 
-def _sum(k: Any, block: Any, rows: Any) -> Expected[RowStates, _Sums]:
+def _sum(k: Kernels, block: object, rows: object) -> Expected[RowStates, _Sums]:
     """Fingerprint of a block as numbers that add up over blocks."""
     found = np.frombuffer(bytes.fromhex(digest(block)), np.uint8)
     return Expected(rows, _Sums(found.astype(np.float64)), 0.0)

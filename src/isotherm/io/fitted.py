@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from isotherm._types import Fields
 from isotherm.anneal.crossval import Curve
 from isotherm.anneal.trace import Outcome, Record, Step
 from isotherm.errors import IsothermError
@@ -36,7 +37,7 @@ ARRAYS = {
     **{"concentration_": "K", "mean_": "~J", "nodes_": "~N P", "weight_": "~M J"},
     **{"centres_": "~N J"},
 }
-TYPES: dict[str, Any] = {
+TYPES: Fields = {
     "precision_": str,
     "temperature_": float,
     "first_critical_": float,
@@ -110,7 +111,7 @@ MODELS = {
 }
 
 
-def check(estimator: Any) -> None:
+def check(estimator: object) -> None:
     """Refuse an estimator whose attributes no fit can have left; one that is not fitted is fine."""
     fitted = {name: one for name, one in vars(estimator).items() if name.endswith("_")}
     kind = _known(estimator)
@@ -139,7 +140,7 @@ def check(estimator: Any) -> None:
     MORE.get(kind, _nothing)(fitted, sizes)
 
 
-def _known(estimator: Any) -> str | None:
+def _known(estimator: object) -> str | None:
     """Name of the class of the library that the estimator is of."""
     names = (one.__name__ for one in type(estimator).__mro__)
     return next((name for name in names if name in MODELS), None)
@@ -195,21 +196,21 @@ def _below(name: str, labels: Any, size: int) -> None:
 # What holds for one class -----------------------------------------------------------------------
 
 
-def _nothing(fitted: dict[str, Any], sizes: Sizes) -> None:
+def _nothing(fitted: dict[str, object], sizes: Sizes) -> None:
     pass
 
 
-def _clusters(fitted: dict[str, Any], sizes: Sizes) -> None:
+def _clusters(fitted: dict[str, object], sizes: Sizes) -> None:
     _below("labels_", fitted["labels_"], sizes["C"])
 
 
-def _projected(fitted: dict[str, Any], sizes: Sizes) -> None:
+def _projected(fitted: Fields, sizes: Sizes) -> None:
     _clusters(fitted, sizes)
     if not fitted["cluster_weights_"].any():
         raise ValueError("cluster_weights_ are 0 for all clusters")
 
 
-def _growing(fitted: dict[str, Any], sizes: Sizes) -> None:
+def _growing(fitted: Fields, sizes: Sizes) -> None:
     if "tree_" in fitted and fitted["tree_"].n_leaves != sizes["K"]:
         raise ValueError(f"a tree of {fitted['tree_'].n_leaves} leaves")
     if "labels_" in fitted:
@@ -220,19 +221,19 @@ def _growing(fitted: dict[str, Any], sizes: Sizes) -> None:
             raise ValueError("a step with a tree of other components")
 
 
-def _hierarchy(fitted: dict[str, Any], sizes: Sizes) -> None:
+def _hierarchy(fitted: Fields, sizes: Sizes) -> None:
     _growing(fitted, sizes)
     tree, model = fitted["tree_"], fitted["model_"]
     if tuple(tree.parents) != tuple(model.parents) or tuple(tree.leaves) != tuple(model.leaves):
         raise ValueError("a tree that is not that of the model")
 
 
-def _two_sided(fitted: dict[str, Any], sizes: Sizes) -> None:
+def _two_sided(fitted: dict[str, object], sizes: Sizes) -> None:
     _below("row_labels_", fitted["row_labels_"], sizes["K"])
     _below("column_labels_", fitted["column_labels_"], sizes["L"])
 
 
-def _linked(fitted: dict[str, Any], sizes: Sizes) -> None:
+def _linked(fitted: Fields, sizes: Sizes) -> None:
     n_rows, graph = sizes["I"], fitted["graph_"]
     finite = not graph.nnz or 0 <= graph.min() <= graph.max() < math.inf
     if graph.shape != (n_rows, n_rows) or not finite:
@@ -242,12 +243,12 @@ def _linked(fitted: dict[str, Any], sizes: Sizes) -> None:
         raise ValueError(f"neighbours among rows of shape {one.rows.shape}")
 
 
-def _map(fitted: dict[str, Any], sizes: Sizes) -> None:
+def _map(fitted: Fields, sizes: Sizes) -> None:
     if fitted["grid_"] != fitted["model_"].grid or sizes["P"] != len(fitted["grid_"].shape):
         raise ValueError("nodes that are not those of the grid")
 
 
-MORE: dict[str, Callable[[dict[str, Any], Sizes], None]] = {
+MORE: dict[str, Callable[[dict[str, object], Sizes], None]] = {
     **{"AspectModel": _growing, "OneSidedClustering": _growing, "DocumentMixture": _growing},
     **{"HierarchicalClustering": _hierarchy, "TwoSidedClustering": _two_sided},
     **{"DTM": _linked, "LTM": _linked, "LapPLSI": _linked, "GTM": _map},

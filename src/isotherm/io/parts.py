@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from isotherm._types import RowStates, Stats
 from isotherm.io.typed import fits, hints_of
+from isotherm.models.base import CountModel, Model
 from isotherm.placement.cluster.row_versions import Version
 from isotherm.placement.disk.cache import Shelved
 
@@ -104,7 +106,7 @@ NEVER_HARD = (
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-def check_temperature(model: Any, temperature: float) -> None:
+def check_temperature(model: object, temperature: float) -> None:
     """Refuse a temperature that the model cannot have."""
     name = type(model).__name__
     least = np.finfo(np.float64).tiny if name in NEVER_HARD else 0.0
@@ -112,7 +114,7 @@ def check_temperature(model: Any, temperature: float) -> None:
         raise ValueError(f"{name} at a temperature of {temperature}")
 
 
-def check_fields(value: Any) -> None:
+def check_fields(value: object) -> None:
     """Refuse a named tuple or dataclass whose fields are not what its annotations say."""
     kind: Any = type(value)
     for name, hint in hints_of(kind).items():
@@ -121,13 +123,13 @@ def check_fields(value: Any) -> None:
     check_shapes(value, {})
 
 
-def check_shapes(value: Any, sizes: Sizes) -> None:
+def check_shapes(value: object, sizes: Sizes) -> None:
     """Refuse arrays of a value whose shapes differ from those that others have; sizes are noted."""
     for name, shape in SHAPES.get(type(value).__name__, {}).items():
         check_array(f"{type(value).__name__}.{name}", getattr(value, name), shape, sizes)
 
 
-def check_array(name: str, array: Any, described: str, sizes: Sizes) -> None:
+def check_array(name: str, array: object, described: str, sizes: Sizes) -> None:
     """Refuse what is no array of numbers of a shape that SHAPES may describe."""
     axes = described.lstrip("~?#+")
     marks = described[: len(described) - len(axes)]
@@ -182,7 +184,7 @@ def sizes_of(model: Any) -> Sizes:
     return sizes
 
 
-def check_params(model: Any, params: Any, sizes: Sizes) -> None:
+def check_params(model: CountModel, params: Any, sizes: Sizes) -> None:
     """Refuse parameters that are not those of the model; models of one's own are not known here."""
     name = type(model).__name__
     if name in MODELS:
@@ -212,13 +214,13 @@ def check_hierarchy(model: Any, params: Any) -> None:
         raise ValueError(f"shares of {params.share.shape[1]} nodes, and paths have {depth}")
 
 
-def check_state(model: Any, state: Any, sizes: Sizes) -> None:
+def check_state(model: CountModel, state: Any, sizes: Sizes) -> None:
     """Refuse a state that is not one of the model."""
     check_params(model, state.params, sizes)
     check_rows(model, state.rows, sizes)
 
 
-def check_rows(model: Any, rows: Any, sizes: Sizes) -> None:
+def check_rows(model: Model, rows: RowStates, sizes: Sizes) -> None:
     """Refuse states of rows that are not those of the model; what is in files has a size only."""
     allowed = MODELS.get(type(model).__name__, ("", ()))[1]
     for one in rows if allowed else ():
@@ -232,7 +234,7 @@ def check_rows(model: Any, rows: Any, sizes: Sizes) -> None:
         check_shapes(one, {"K": sizes["K"]} if known else {})
 
 
-def check_stats(model: Any, stats: Any, sizes: Sizes) -> None:
+def check_stats(model: object, stats: Stats, sizes: Sizes) -> None:
     """Refuse statistics that are not those of the model; there may be none."""
     if type(model).__name__ not in MODELS or (isinstance(stats, tuple) and not len(stats)):
         return
@@ -268,7 +270,7 @@ def _agreeing(said: Mapping[str, int], known: Sizes) -> Mapping[str, int]:
     return said
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype} and shape {value.shape}"
     return f"{reprlib.repr(value)[:80]}, a {type(value).__name__}"

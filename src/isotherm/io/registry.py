@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
+from isotherm._types import Fields
 from isotherm.anneal import crossval, schedule, stages, start, stepwise, trace
 from isotherm.anneal.growth import branches, grow
 from isotherm.data import _file
@@ -63,7 +64,7 @@ ESTIMATORS: tuple[type[Annealed], ...] = (
 )
 
 # Frozen dataclasses and named tuples, whose fields are what their constructors take.
-PLAIN: dict[str, type[Any]] = {
+PLAIN: dict[str, type[object]] = {
     # runs
     "Branches": branches.Branches,
     "Curve": crossval.Curve,
@@ -167,7 +168,7 @@ LATER: dict[str, tuple[str, ...]] = {
 def estimator(kind: type[Any]) -> Entry:
     """Entry of an estimator: its parameters, and what a fit has set."""
 
-    def fields(value: Any) -> dict[str, Any]:
+    def fields(value: Any) -> Fields:
         params = value.get_params(deep=False)
         fitted = {name: _plain(one) for name, one in vars(value).items() if _is_fitted(name)}
         return {"params": params, "fitted": fitted}
@@ -178,13 +179,13 @@ def estimator(kind: type[Any]) -> Entry:
 def engine_entry() -> Entry:
     """Entry of the settings of the engine: without callbacks, which are code."""
 
-    def fields(value: engines.Engine) -> dict[str, Any]:
+    def fields(value: engines.Engine) -> dict[str, object]:
         return {name: getattr(value, name) for name in engines.SETTINGS if name != "callbacks"}
 
     return Entry(engines.Engine, fields, lambda values: engines.Engine(**values))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """What a file holds of a value: a trace is a tuple there."""
     return tuple(value) if isinstance(value, trace.Records) else value
 
@@ -192,7 +193,7 @@ def _plain(value: Any) -> Any:
 def checked(entry: Entry, *checks: Callable[[Any], None]) -> Entry:
     """The entry with checks of what is built; each raises a ValueError."""
 
-    def build(values: dict[str, Any]) -> Any:
+    def build(values: dict[str, object]) -> Any:
         value = entry.build(values)
         for check in checks:
             check(value)
@@ -229,7 +230,7 @@ def _is_fitted(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_")
 
 
-def _made(kind: type[Any], values: dict[str, Any]) -> Any:
+def _made(kind: type[Any], values: Fields) -> Any:
     params, fitted = values["params"], values["fitted"]
     made = kind(**_of_this_version(kind, params))
     for name, value in fitted.items():
@@ -241,7 +242,7 @@ def _made(kind: type[Any], values: dict[str, Any]) -> Any:
     return made
 
 
-def _of_this_version(kind: type[Any], params: dict[str, Any]) -> dict[str, Any]:
+def _of_this_version(kind: type[Any], params: Fields) -> Fields:
     """Parameters with those in `engine` that earlier versions had beside it."""
     own = inspect.signature(kind).parameters
     old = {name: params[name] for name in params if name in engines.MOVED and name not in own}
@@ -260,7 +261,7 @@ def _of_this_version(kind: type[Any], params: dict[str, Any]) -> dict[str, Any]:
     return {**rest, "engine": engines.Engine(**changed) if changed else None}
 
 
-def _of_any_age(build: Callable[[dict[str, Any]], Any], values: dict[str, Any]) -> Any:
+def _of_any_age(build: Callable[[dict[str, object]], object], values: dict[str, object]) -> Any:
     return build({"similarities": (), **values})
 
 

@@ -20,7 +20,7 @@ from isotherm.text.word_counts import WordCounts
 
 __all__ = ["load", "save"]
 
-KINDS: tuple[tuple[type[Any], str], ...] = (
+KINDS: tuple[tuple[type[object], str], ...] = (
     (Counts, "counts"),
     (Annealed, "fit"),
     (MappedCorpus, "fit"),
@@ -32,7 +32,7 @@ KINDS: tuple[tuple[type[Any], str], ...] = (
 KEPT = tuple(dict.fromkeys(name for _, name in KINDS))
 
 
-def save(thing: Any, path: str | os.PathLike[str]) -> Path:
+def save(thing: object, path: str | os.PathLike[str]) -> Path:
     """Path of the file that was written; `load` reads it.
 
     The file is a zip of JSON and plain arrays, see docs/files.md. It is there as a whole or not at
@@ -87,7 +87,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     return found
 
 
-def _warn_of_callbacks(thing: Any) -> None:
+def _warn_of_callbacks(thing: object) -> None:
     if len(getattr(getattr(thing, "engine", None), "callbacks", ())):
         warnings.warn(
             f"the callbacks of {type(thing).__name__} are not saved: they are code; give them "

@@ -10,7 +10,7 @@ import numpy as np
 
 
 @cache
-def hints_of(kind: type[Any]) -> dict[str, Any]:
+def hints_of(kind: type[object]) -> dict[str, object]:
     """Annotations of the fields of a type."""
     try:
         return get_type_hints(kind)
@@ -19,7 +19,7 @@ def hints_of(kind: type[Any]) -> dict[str, Any]:
         return {}
 
 
-def fits(value: Any, hint: Any) -> bool:
+def fits(value: object, hint: object) -> bool:
     """Whether the value is of the type; numbers of numpy are numbers, a list may be a tuple."""
     origin, args = get_origin(hint), get_args(hint)
     if hint is Any:
@@ -49,11 +49,11 @@ def fits(value: Any, hint: Any) -> bool:
     return True
 
 
-def _number(value: Any, kinds: tuple[type[Any], ...]) -> bool:
+def _number(value: object, kinds: tuple[type[object], ...]) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool)
 
 
-def _fits_tuple(value: Any, args: tuple[Any, ...]) -> bool:
+def _fits_tuple(value: object, args: tuple[object, ...]) -> bool:
     if isinstance(value, np.ndarray) and value.ndim == 1:
         value = value.tolist()
     if not isinstance(value, tuple | list):

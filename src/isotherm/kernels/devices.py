@@ -16,7 +16,7 @@ TORCH = {"torch": "cpu"}
 
 
 def kernels_on(
-    device: Any,
+    device: object,
     precision: str = "float32",
     n_threads: int | None = None,
     *,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp, softmax
 
+from isotherm._types import DType
 from isotherm.data.base import Block
 from isotherm.data.vectors import VectorBlock
 from isotherm.kernels.base import Array, BlockT, LeaveOneOut, NodeSums, PairSums, PathSums, RowSums
@@ -209,7 +210,7 @@ class Reference(LinkedReference):
         return softmax(exponent, axis=1), logsumexp(exponent, axis=1)
 
 
-def of_type(block: BlockT, dtype: np.dtype[Any]) -> BlockT:
+def of_type(block: BlockT, dtype: DType) -> BlockT:
     """Block with values of a type."""
     if isinstance(block, VectorBlock) and block.present is not None:
         present = block.present.astype(dtype)

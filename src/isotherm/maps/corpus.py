@@ -6,11 +6,12 @@ import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from isotherm._markup import Part, page
+from isotherm._types import Fields
 from isotherm.anneal.trace import Record
 from isotherm.data.base import Array
 
@@ -154,7 +155,7 @@ class CorpusMap:
 # Files ----------------------------------------------------------------------------------------
 
 
-def restored(values: dict[str, Any]) -> CorpusMap:
+def restored(values: Fields) -> CorpusMap:
     """The map of what a file contains, once all of it is there and fits together."""
     built = CorpusMap(**values)
     if not _fits_together(built):

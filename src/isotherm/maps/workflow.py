@@ -50,7 +50,7 @@ class MappedCorpus(NamedTuple):
     def _repr_html_(self) -> str:
         return self.map._repr_html_()
 
-    def place(self, counts: Any) -> Array:
+    def place(self, counts: object) -> Array:
         """Places of documents in the map, (I, L), each by itself; NaN where nothing is known.
 
         Parameters
@@ -63,7 +63,7 @@ class MappedCorpus(NamedTuple):
 
 
 def map_corpus(
-    counts: Any,
+    counts: Counts,
     *,
     n_topics: int | None = None,
     n_dimensions: int | None = None,
@@ -258,7 +258,7 @@ def _kept(
     )
 
 
-def _label(value: Any) -> Label:
+def _label(value: object) -> Label:
     """A label as a plain value; NaN, which data frames put for nothing, as None."""
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, float) and not math.isfinite(plain):
@@ -277,7 +277,7 @@ def _way(given: str | None, topics: CountEstimator) -> str:
     return given
 
 
-def _topic_model(given: Any, n_topics: int | None, random_state: Any) -> CountEstimator:
+def _topic_model(given: object, n_topics: int | None, random_state: object) -> CountEstimator:
     if given is None:
         n_topics = N_TOPICS if n_topics is None else n_topics
         if n_topics == 1:
@@ -300,7 +300,7 @@ def _topic_model(given: Any, n_topics: int | None, random_state: Any) -> CountEs
     return given
 
 
-def _map_model(given: Any, n_dimensions: int | None, random_state: Any) -> GTM:
+def _map_model(given: object, n_dimensions: int | None, random_state: object) -> GTM:
     if given is None:
         n_dimensions = N_DIMENSIONS if n_dimensions is None else n_dimensions
         return GTM(n_dimensions, random_state=random_state)

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy.linalg import lstsq
 from scipy.linalg.lapack import dposv
 
@@ -102,7 +103,7 @@ class Gtm:
         """The map itself, with one mode: its collapsed state is the one-component solution."""
         return replace(self, n_modes=1)
 
-    def collapsed(self, summary: VectorSummary, dtype: Any) -> GtmParams:
+    def collapsed(self, summary: VectorSummary, dtype: DTypeLike) -> GtmParams:
         """Every centre at the mean, s = s0."""
         return self.with_weight(np.zeros((self.grid.n_basis, len(summary.mean))), summary)
 

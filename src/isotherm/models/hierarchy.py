@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from isotherm._types import RowStates
 from isotherm.data.base import Array, Block, Summary
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
@@ -188,7 +189,12 @@ class Hierarchy(Topics):
         return HierarchyRows(posterior, np.tile(params.share, (block.n_rows, 1, 1)).astype(k.dtype))
 
     def expect(
-        self, params: HierarchyParams, rows: Any, block: Block, temperature: float, k: Kernels
+        self,
+        params: HierarchyParams,
+        rows: RowStates,
+        block: Block,
+        temperature: float,
+        k: Kernels,
     ) -> Expected[HierarchyRows | ClusterRows, NodeStats | ClusterStats]:
         """Q(c|x) ~ P(c) exp(Ta/T sum_y n log m(x,y,c)) (eqs. 35, 36); energy -T sum log z."""
         aspect, power = self._powers(temperature)
@@ -250,13 +256,13 @@ class Hierarchy(Topics):
         """Noise on P(y|a)."""
         return params._replace(word_node=jitter(params.word_node, rng, noise))
 
-    def mixture(self, params: HierarchyParams, rows: Any) -> Mixture:
+    def mixture(self, params: HierarchyParams, rows: RowStates) -> Mixture:
         """P(y|x) = sum_c Q(c|x) sum_a w(a;x,c) P(y|a): over leaves, over nodes where x has w."""
         if self.weights != "full":
             return Mixture(rows.posterior, self.components(params)[1])
         return Mixture(self.node_weights(params, rows), params.word_node)
 
-    def node_weights(self, params: HierarchyParams, rows: Any) -> Array:
+    def node_weights(self, params: HierarchyParams, rows: RowStates) -> Array:
         """Weight of every node in the rows, P(a|x) = sum_c Q(c|x) w(a;x,c), (I, A)."""
         posterior = rows.posterior.astype(np.float64)
         if self.weights != "full":
@@ -274,7 +280,9 @@ class Hierarchy(Topics):
         along = sparse.csr_array(self._along(params.share).astype(params.word_node.dtype))
         return params.weight, np.ascontiguousarray((along @ params.word_node.T).T)
 
-    def log_likelihood(self, params: HierarchyParams, rows: Any, block: Block, k: Kernels) -> float:
+    def log_likelihood(
+        self, params: HierarchyParams, rows: RowStates, block: Block, k: Kernels
+    ) -> float:
         """Sum of n log P(y|x) over the tokens of a block, held-out ones left out."""
         weights, table = self.mixture(params, rows)
         if self.held_out:
@@ -285,7 +293,7 @@ class Hierarchy(Topics):
     def deviation(
         self,
         params: HierarchyParams,
-        rows: Any,
+        rows: RowStates,
         block: Block,
         temperature: float,
         components: Array,

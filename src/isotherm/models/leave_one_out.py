@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from isotherm._types import Params, RowStates
 from isotherm.data.base import Array, Block, Summary
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
@@ -94,7 +95,7 @@ class AspectLeaveOneOut(Aspect):
         return PairRows(super().start(params, block, k).table.astype(np.float64), nothing)
 
     def expect(  # type: ignore[override]  # rows hold the last posterior, too
-        self, params: Any, rows: Any, block: Block, temperature: float, k: Kernels
+        self, params: Params, rows: RowStates, block: Block, temperature: float, k: Kernels
     ) -> Expected[PairRows, AspectStats]:
         """Q(a) ~ (N_a - q) [(N_xa - q) (N_ya - q) / (N_a - q)^2]^b, q the last Q (eqs. 42-45)."""
         sums = k.pair_loo(
@@ -115,7 +116,7 @@ class AspectLeaveOneOut(Aspect):
         valid = super().project(relaxed, reached)
         return CountedAspects(*valid, _moved(reached, valid.word_topic))
 
-    def perturb(self, params: Any, rng: np.random.Generator, noise: float) -> Any:
+    def perturb(self, params: Params, rng: np.random.Generator, noise: float) -> Any:
         """Noise on P(y|a) and the same noise on the counts."""
         noisy: Any = super().perturb(params, rng, noise)
         return noisy._replace(columns=_moved(params, noisy.word_topic))
@@ -168,7 +169,12 @@ class ClusterLeaveOneOut(Cluster):
         return ClusterRows(np.zeros((block.n_rows, len(params.weight)), k.dtype))
 
     def expect(
-        self, params: Any, rows: ClusterRows, block: Block, temperature: float, k: Kernels
+        self,
+        params: Params,
+        rows: ClusterRows,
+        block: Block,
+        temperature: float,
+        k: Kernels,
     ) -> Expected[ClusterRows, ClusterStats]:
         """Q(c|x) as in `Cluster` from the counts of all other rows (eqs. 46, 47)."""
         sums = k.row_loo(
@@ -200,7 +206,7 @@ class ClusterLeaveOneOut(Cluster):
         columns = _moved(reached, valid.word_topic)
         return CountedClusters(*valid, columns, reached.mass, reached.pseudo)
 
-    def perturb(self, params: Any, rng: np.random.Generator, noise: float) -> Any:
+    def perturb(self, params: Params, rng: np.random.Generator, noise: float) -> Any:
         """Noise on P(y|c) and the same noise on the counts."""
         noisy: Any = super().perturb(params, rng, noise)
         return noisy._replace(columns=_moved(params, noisy.word_topic))
@@ -213,7 +219,7 @@ def _no_growing(before: int, after: int) -> IsothermError:
     )
 
 
-def _moved(params: Any, table: Array) -> Array:
+def _moved(params: Params, table: Array) -> Array:
     """Counts (J, K) of parameters, changed as their distributions are to become `table` (J, K)."""
     old, new = params.word_topic.astype(np.float64), table.astype(np.float64)
     moved: Array = params.columns * np.divide(new, old, out=np.zeros_like(old), where=old > 0)

@@ -7,7 +7,7 @@ says how theta moves once the expected counts are known, and what the graph adds
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -173,7 +173,7 @@ class Linked(Topics):
         """Noise on P(y|k) only."""
         return params._replace(word_topic=jitter(params.word_topic, rng, noise))
 
-    def mixture(self, params: LinkedParams, rows: Any) -> Mixture:
+    def mixture(self, params: LinkedParams, rows: LinkedRows) -> Mixture:
         """P(y|x) = sum_k theta_xk P(y|k)."""
         return Mixture(rows.theta, params.word_topic)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from isotherm._types import Params, RowStates
 from isotherm.data.base import Array, Block
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.reference import floored_log
@@ -75,23 +76,23 @@ class Projection(Topics):
 
     # What a model says of itself -------------------------------------------------------------
 
-    def cluster_weights(self, params: Any) -> Array:
+    def cluster_weights(self, params: Params) -> Array:
         """Share of each cluster, (M,), sum one."""
         raise NotImplementedError
 
-    def centres(self, params: Any) -> Array:
+    def centres(self, params: Params) -> Array:
         """Mixture of topics of each cluster, (M, K), rows sum to one."""
         raise NotImplementedError
 
-    def factors(self, params: Any) -> Array:
+    def factors(self, params: Params) -> Array:
         """What the E-step takes for the centres, (M, K): those, or geometric means."""
         raise NotImplementedError
 
-    def tokens(self, params: Any) -> Array:
+    def tokens(self, params: Params) -> Array:
         """Counts in each cluster, (M,)."""
         raise NotImplementedError
 
-    def posterior(self, params: Any, rows: Any) -> Array:
+    def posterior(self, params: Any, rows: RowStates) -> Array:
         """Clusters of each row, (I, M), rows sum to one."""
         raise NotImplementedError
 
@@ -105,15 +106,15 @@ class Projection(Topics):
         table[m, m % self.n_components] += lean
         return np.asarray(table)
 
-    def means(self, params: Any) -> Array:
+    def means(self, params: Params) -> Array:
         """P(y|c) = sum_k P(k|c) P(y|k), (J, M)."""
         return np.asarray(params.word_topic @ self.centres(params).T)
 
-    def mixture(self, params: Any, rows: Any) -> Mixture:
+    def mixture(self, params: Params, rows: object) -> Mixture:
         """P(y|x) = sum_c Q(c|x) sum_k P(k|c) P(y|k), as weights of topics."""
         return Mixture(self.posterior(params, rows) @ self.centres(params), params.word_topic)
 
-    def projected(self, params: Any, rows: Any, block: Block, k: Kernels) -> Array:
+    def projected(self, params: Any, rows: RowStates, block: Block, k: Kernels) -> Array:
         """Share of each topic in the counts of each row, (I, K), given all of its clusters.
 
         sum_m Q(m|x) sum_y n(x,y) phi_myk / n(x), phi ~ theta_mk beta_ky; the centres of the
@@ -133,17 +134,17 @@ class Projection(Topics):
             found[own] += psi[own, m, None] * sums / block.row_totals[own, None]
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
-    def components(self, params: Any) -> tuple[Array, Array]:
+    def components(self, params: Params) -> tuple[Array, Array]:
         """Weights (K,) and distributions (J, K) of the topics."""
         return self.cluster_weights(params) @ self.centres(params), params.word_topic
 
-    def sizes(self, params: Any) -> tuple[int, int]:
+    def sizes(self, params: Params) -> tuple[int, int]:
         """Number of clusters with any weight, and of those that are distinct."""
         weight = self.cluster_weights(params)
         alive = int((weight > DEAD).sum())
         return alive, alive if alive > MANY else len(self._distinct(params))
 
-    def probes(self, params: Any) -> Probes:
+    def probes(self, params: Params) -> Probes:
         """Every distinct cluster has one critical temperature."""
         n_columns = len(params.word_topic)
         return Probes(self._distinct(params), 1, n_columns, n_columns < 3)
@@ -151,7 +152,7 @@ class Projection(Topics):
     def deviation(
         self,
         params: Any,
-        rows: Any,
+        rows: RowStates,
         block: Block,
         temperature: float,
         components: Array,
@@ -168,10 +169,10 @@ class Projection(Topics):
         """T_c = s_max^2, an upper bound: topics that are there may not reach the direction."""
         return singular**2
 
-    def _distinct(self, params: Any) -> Array:
+    def _distinct(self, params: Params) -> Array:
         return distinct_components(self.cluster_weights(params), self.means(params))
 
-    def joined(self, params: Any) -> Any | None:
+    def joined(self, params: Params) -> Any | None:
         """Parameters with clusters joined that are better one; None where there are none.
 
         Maximum likelihood does not mind copies.

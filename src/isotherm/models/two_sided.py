@@ -7,7 +7,7 @@ eq. 52. A sweep is E_x, M, E_y, M: the columns' half happens in `maximize`, on t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import xlogy
@@ -286,6 +286,6 @@ def mutual_information(joint: Array) -> float:
     return float((share * floored_log(association(joint))).sum())
 
 
-def _product(left: Any, right: Any) -> Array:
+def _product(left: object, right: object) -> Array:
     """Matrix product in double precision."""
     return np.asarray(np.asarray(left, np.float64) @ np.asarray(right, np.float64))

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from isotherm._types import Array
+
 # Rows from `first` to before `last`.
 Run = tuple[int, int]
 # Runs of rows to a batch, unless it has fewer rows.

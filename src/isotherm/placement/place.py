@@ -21,11 +21,11 @@ from isotherm.placement.local import Local
 
 AnyCounts = Counts | StoredCounts
 
-_CLIENT: ContextVar[Any] = ContextVar("isotherm client", default=None)
+_CLIENT: ContextVar[object] = ContextVar("isotherm client", default=None)
 
 
 @contextmanager
-def using(client: Any) -> Iterator[None]:
+def using(client: object) -> Iterator[None]:
     """Let counts that are placed within the block go to a client's workers; None: stay here."""
     before = _CLIENT.set(client)
     try:

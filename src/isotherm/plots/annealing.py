@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from isotherm.anneal.trace import Fit, Record, way
 from isotherm.errors import IsothermError
@@ -128,7 +128,7 @@ def path_of(source: Source) -> Path:
     return Path(tuple(trace), *marks, parts)
 
 
-def _records(source: Any) -> tuple[Record, ...]:
+def _records(source: object) -> tuple[Record, ...]:
     trace = tuple(source) if isinstance(source, Iterable) else ()
     if not trace or not all(isinstance(record, Record) for record in trace):
         raise IsothermError(

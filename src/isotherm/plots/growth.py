@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from isotherm.errors import IsothermError
 from isotherm.estimators.fitted import check_fitted
+from isotherm.models.base import Model
 from isotherm.plots._style import BLUE, INK, RED, new_figure, style
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def how_many(model: Any, *, figure: Figure | None = None) -> Figure:
     return figure
 
 
-def _check(model: Any) -> None:
+def _check(model: Model) -> None:
     check_fitted(model)
     if not hasattr(model, "path_"):
         raise IsothermError(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from isotherm._types import Fields
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
 from isotherm.estimators.gtm import GTM
@@ -216,7 +217,7 @@ def _groups(points: Points) -> list[Group]:
     return [one._replace(rows=np.flatnonzero(one.rows & placed)) for one in grey + coloured]
 
 
-def _field(source: Any) -> tuple[Array, tuple[int, ...]]:
+def _field(source: object) -> tuple[Array, tuple[int, ...]]:
     """Logarithm of the magnification over its median at the nodes (N,), and the grid's shape."""
     found = source.map if isinstance(source, MappedCorpus) else source
     if isinstance(found, CorpusMap):
@@ -326,7 +327,7 @@ def _write_names(figure: Figure, ax: Any, points: Points) -> None:
     marks = ax.transData.transform(flat) * unit
     taken = [_rectangle(mark, np.full(2, PLUS / 2.0)) for mark in marks]
     for name, anchor, mark in zip(points.names, flat, marks, strict=True):
-        style: dict[str, Any] = {"fontsize": 8, "color": INK, "parse_math": False, "zorder": 10}
+        style: Fields = {"fontsize": 8, "color": INK, "parse_math": False, "zorder": 10}
         probe = figure.text(0.0, 0.0, _short(name), **style)
         half = np.array(probe.get_window_extent().size) * unit / 2.0 + PAD
         probe.remove()

@@ -102,7 +102,7 @@ def tree_words(
 
 def word_spread(
     model: HierarchicalClustering,
-    word: Any,
+    word: object,
     *,
     n_words: int = 3,
     figure: Figure | None = None,
@@ -147,7 +147,7 @@ def word_spread(
     return figure
 
 
-def _check(model: Any) -> None:
+def _check(model: object) -> None:
     if not isinstance(model, HierarchicalClustering):
         raise IsothermError(
             f"{type(model).__name__} has no tree of nodes; give a fitted HierarchicalClustering"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def ranking(scores: Array) -> Array:
 
 
 def precision_at_recall(
-    hits: Any,
+    hits: object,
     n_relevant: int | None = None,
     *,
     levels: Sequence[float] = LEVELS,
@@ -67,7 +67,7 @@ def precision_at_recall(
     return np.asarray(np.append(precision, 0.0)[np.minimum(np.maximum(needed, 1) - 1, len(at))])
 
 
-def average_precision(hits: Any, n_relevant: int | None = None) -> float:
+def average_precision(hits: object, n_relevant: int | None = None) -> float:
     """Mean over all R relevant documents of the precision where each is found, 0 where not.
 
     Parameters
@@ -132,8 +132,8 @@ class Evaluation:
 
 
 def evaluate(
-    scores: Any,
-    relevant: Any,
+    scores: object,
+    relevant: object,
     *,
     levels: Sequence[float] = LEVELS,
     interpolated: bool = True,
@@ -203,7 +203,7 @@ def difference(
     return Difference(float(gap.mean()), error, float(low), float(high))
 
 
-def _checked(hits: Any, n_relevant: int | None) -> tuple[Array, int]:
+def _checked(hits: object, n_relevant: int | None) -> tuple[Array, int]:
     hit = np.asarray(hits).astype(bool)
     found = int(hit.sum())
     total = found if n_relevant is None else int(n_relevant)

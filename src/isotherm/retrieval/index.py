@@ -92,7 +92,7 @@ class SearchIndex:
     def of(
         cls,
         models: Any,
-        counts: Any,
+        counts: Counts,
         *,
         method: str = "words",
         weights: str = "tfidf",
@@ -146,7 +146,7 @@ class SearchIndex:
         theta = topics.side_by_side([topics.weights_in(model, documents) for model in several])
         return cls(documents, tables, theta, settings)
 
-    def add(self, counts: Any) -> Self:
+    def add(self, counts: object) -> Self:
         """Index with more documents at the end, folded in; this one stays as it is.
 
         Shares of documents and lengths are counted anew, the topics stay. Fit them anew when the
@@ -173,7 +173,7 @@ class SearchIndex:
         """
         return type(self)(self.counts, self.tables, self.theta, settings)
 
-    def rank(self, query_counts: Any) -> Array:
+    def rank(self, query_counts: object) -> Array:
         """Scores of all documents for many queries, (Q, I); `evaluate.ranking` sorts them.
 
         Parameters
@@ -189,7 +189,7 @@ class SearchIndex:
         return np.concatenate(parts)
 
     def query(
-        self, query: Any, n: int = 10, *, analyzer: Analyzer | None = None, n_topics: int = 3
+        self, query: object, n: int = 10, *, analyzer: Analyzer | None = None, n_topics: int = 3
     ) -> Results:
         """The best documents for one query, and what brought them up.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -30,7 +30,7 @@ def words_of(text: str) -> list[str]:
 
 
 def counted(
-    query: Any, names: Sequence[str], places: Mapping[str, int], analyzer: Analyzer | None
+    query: object, names: Sequence[str], places: Mapping[str, int], analyzer: Analyzer | None
 ) -> Query:
     """A query as counts: of a text, of words, or of counts themselves.
 
@@ -58,7 +58,7 @@ def counted(
     return Query(counts.matrix.astype(np.float64), known, ())
 
 
-def over_columns(given: Any, names: Sequence[str]) -> Counts:
+def over_columns(given: object, names: Sequence[str]) -> Counts:
     """Counts over the columns of the index, or an error that says how they differ."""
     counts = as_counts(given, allow_empty=True)
     if counts.n_columns != len(names):

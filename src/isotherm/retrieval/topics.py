@@ -7,7 +7,7 @@ models there are.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class TopicTable(NamedTuple):
     temper_prior: bool
 
 
-def table_of(model: Any) -> TopicTable:
+def table_of(model: object) -> TopicTable:
     """Topics of a fitted AspectModel."""
     if not isinstance(model, AspectModel):
         raise IsothermError(

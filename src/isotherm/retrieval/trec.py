@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -59,8 +58,8 @@ def read_qrels(path: str | os.PathLike[str]) -> Judgements:
 
 def relevance(
     judgements: Mapping[str, Mapping[str, int]],
-    query_ids: Sequence[Any],
-    document_ids: Sequence[Any],
+    query_ids: Sequence[object],
+    document_ids: Sequence[object],
     *,
     grades: Collection[int] | None = None,
 ) -> sparse.csr_array:
@@ -94,8 +93,8 @@ def relevance(
 def write_run(
     path: str | os.PathLike[str],
     scores: Array,
-    query_ids: Sequence[Any],
-    document_ids: Sequence[Any],
+    query_ids: Sequence[object],
+    document_ids: Sequence[object],
     *,
     n: int = 1000,
     tag: str = "isotherm",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from isotherm._types import Array
 from isotherm.errors import IsothermError
 from isotherm.text.bags import Bag, check_shape
 from isotherm.text.opening import COMPRESSED, inner_name, read_bytes, read_lines
@@ -75,7 +76,7 @@ def _check_members(path: Path) -> None:
         raise IsothermError(f"{path} announces {size} bytes, more than its file can hold.")
 
 
-def _dense(table: Any, path: Path) -> Any:
+def _dense(table: Array, path: Path) -> Any:
     if table.ndim != 2 or table.dtype.kind not in "biuf":
         raise IsothermError(
             f"{path} holds {table.dtype} of shape {table.shape}; a table of counts has rows, "

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from isotherm._types import Fields
 from isotherm.errors import IsothermError
 from isotherm.text.opening import Line, read_lines
 from isotherm.text.problems import Problems
@@ -34,7 +35,7 @@ class Bag(NamedTuple):
     matrix: Any
     names: list[str] | None = None
     row_names: list[str] | None = None
-    fields: list[dict[str, Any]] | None = None
+    fields: list[Fields] | None = None
 
 
 def uci_bag(path: Path, names: list[str] | None, encoding: str, problems: Problems) -> Bag:
@@ -210,7 +211,7 @@ def vw_bag(path: Path, names: list[str] | None, encoding: str, problems: Problem
     known: dict[str, int] = {name: i for i, name in enumerate(names or ())}
     indptr, indices, counts = [0], [], []
     ids: list[str] = []
-    fields: list[dict[str, Any]] = []
+    fields: list[Fields] = []
     for number, text in read_lines(path, encoding, problems):
         if not text.strip():
             continue

@@ -98,7 +98,7 @@ class Ingestion:
 
 
 def count_words(
-    source: Any,
+    source: object,
     *,
     lowercase: bool = True,
     tokens: str | None = None,
@@ -121,7 +121,7 @@ def count_words(
     errors: str = "report",
     keep: str | None = None,
     n_jobs: int | None = None,
-    progress: Callable[[int], Any] | None = None,
+    progress: Callable[[int], object] | None = None,
 ) -> Ingestion:
     """Counts of the words of each document of a collection.
 
@@ -178,7 +178,7 @@ def count_words(
     return ingest(source, options)
 
 
-def ingest(source: Any, options: CountOptions) -> Ingestion:
+def ingest(source: object, options: CountOptions) -> Ingestion:
     """The same as `count_words`, with all settings as one value."""
     kind = _table_format(source, options.format)
     if kind is None:
@@ -186,7 +186,7 @@ def ingest(source: Any, options: CountOptions) -> Ingestion:
     return _count_table(source, kind, options)
 
 
-def _count_documents(source: Any, options: CountOptions) -> Ingestion:
+def _count_documents(source: object, options: CountOptions) -> Ingestion:
     if options.names is not None:
         raise IsothermError(
             "names= is for tables that are counted already; use vocabulary=.",
@@ -216,7 +216,7 @@ def _count_documents(source: Any, options: CountOptions) -> Ingestion:
     return _reported(found, reading, source, [*_repeated(held.ids), *notes])
 
 
-def _reported(found: Ingestion, reading: Reading, source: Any, notes: list[str]) -> Ingestion:
+def _reported(found: Ingestion, reading: Reading, source: object, notes: list[str]) -> Ingestion:
     """The same with what was read as what."""
     folder = Path(source) if isinstance(source, str | PathLike) else None
     return replace(
@@ -258,7 +258,7 @@ class _Held:
             yield document.text
 
 
-def _table_format(source: Any, format: str | None) -> str | None:
+def _table_format(source: object, format: str | None) -> str | None:
     """Format of a table that is counted already, None for documents."""
     if isinstance(source, Counts) or sparse.issparse(source):
         return "matrix"
@@ -314,7 +314,7 @@ def _file_bag(
     return parse(path, names, encoding, problems)
 
 
-def _memory_bag(source: Any) -> bags.Bag:
+def _memory_bag(source: object) -> bags.Bag:
     if not isinstance(source, Counts):
         return bags.Bag(source)
     names = None if source.column_names is None else [str(n) for n in source.column_names]
@@ -322,7 +322,7 @@ def _memory_bag(source: Any) -> bags.Bag:
     return bags.Bag(source.matrix, names, ids)
 
 
-def _checked_matrix(matrix: Any, source: Any, kind: str) -> sparse.csr_array:
+def _checked_matrix(matrix: object, source: object, kind: str) -> sparse.csr_array:
     try:
         return convert.csr(matrix)
     except IsothermError as error:
@@ -382,7 +382,7 @@ def _ingestion(
     )
 
 
-def _no_documents(source: Any, reading: Reading) -> IsothermError:
+def _no_documents(source: object, reading: Reading) -> IsothermError:
     found = reading.problems.summary()
     path = Path(source) if isinstance(source, str | PathLike) else None
     what = f"the {type(source).__name__}" if path is None else str(source)

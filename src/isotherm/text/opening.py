@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from isotherm._types import Fields
 from isotherm.errors import IsothermError
 from isotherm.text.problems import Problems
 
@@ -75,7 +76,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def _open(path: Path) -> BinaryIO:
-    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".zst": _open_zst}
+    openers: Fields = {".gz": gzip.open, ".bz2": bz2.open, ".zst": _open_zst}
     openers |= dict.fromkeys((".xz", ".lzma"), lzma.open)
     stream: BinaryIO = openers.get(path.suffix.lower(), _open_plain)(path)
     return stream

@@ -77,7 +77,7 @@ class CountOptions:
     errors: str = "report"
     keep: str | None = None
     n_jobs: int | None = None
-    progress: Callable[[int], Any] | None = None
+    progress: Callable[[int], object] | None = None
 
     def __post_init__(self) -> None:
         """Check all that can be checked without the source."""
@@ -97,7 +97,7 @@ class CountOptions:
         # Read now: a list that is missing is told before any work, and an iterator is read once.
         _ = self.split, self.stopped, self.stem, self.n_threads
 
-    def _set(self, name: str, value: Any) -> None:
+    def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
 
     def _check_choices(self) -> None:
@@ -210,7 +210,7 @@ class CountOptions:
         return _whole(self.n_jobs, "n_jobs", 1)
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
 
 
@@ -262,7 +262,7 @@ def _finder(pattern: Any) -> Callable[[str], Iterable[str]]:
     return compiled.findall
 
 
-def _word_list(given: Any, name: str, also: str) -> list[str]:
+def _word_list(given: object, name: str, also: str) -> list[str]:
     """Words of an iterable, or of a file with one to a line."""
     if isinstance(given, str | PathLike):
         path = Path(given)

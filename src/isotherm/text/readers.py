@@ -32,7 +32,7 @@ _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,8});")
 _NOT_JSON = (ValueError, RecursionError)
 # An object with one of these is a document, and no mapping from names to texts.
 HEADINGS = ("title", "headline", "author", "date", "url", "id", "_id", "docno")
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 def line_records(path: Path, encoding: str, problems: Problems) -> Iterator[Record]:
@@ -91,7 +91,7 @@ def json_records(path: Path, encoding: str, problems: Problems) -> Iterator[Reco
             yield Record(number, values)
 
 
-def _items_of(value: dict[str, Any]) -> list[Any]:
+def _items_of(value: dict[str, object]) -> list[object]:
     """The documents of one JSON object: it is one itself, has a list of them, or names texts."""
     names = {name.lower() for name, one in value.items() if isinstance(one, str)}
     if names.intersection(TEXTS):
@@ -112,7 +112,7 @@ def _first_line_is_json(text: str) -> bool:
         return False
 
 
-def _json_values(value: Any) -> dict[str, Any] | None:
+def _json_values(value: object) -> dict[str, object] | None:
     if isinstance(value, str):
         return {"text": value}
     return value if isinstance(value, dict) else None
@@ -143,7 +143,7 @@ def smart_records(path: Path, encoding: str, problems: Problems) -> Iterator[Rec
         yield Record(start, _smart_values(found))
 
 
-def _smart_values(found: dict[str, list[str]]) -> dict[str, Any]:
+def _smart_values(found: dict[str, list[str]]) -> dict[str, object]:
     joined = {mark: "\n".join(lines).strip() for mark, lines in found.items()}
     title, words = joined.get("T", ""), joined.get("W", "")
     repeated = " ".join(words.split()).startswith(" ".join(title.split()))
@@ -212,7 +212,7 @@ def _sign(entity: re.Match[str]) -> str:
 
 
 def item_documents(
-    items: Iterable[Any], problems: Problems, columns: Columns
+    items: Iterable[object], problems: Problems, columns: Columns
 ) -> Iterator[Document]:
     """Documents of an iterable of str, (id, text), mappings or paths.
 
@@ -234,7 +234,7 @@ def item_documents(
     yield from columns.documents(item_records(stream, problems, number), "item", problems, number)
 
 
-def item_records(items: Iterable[Any], problems: Problems, first: int = 0) -> Iterator[Record]:
+def item_records(items: Iterable[object], problems: Problems, first: int = 0) -> Iterator[Record]:
     """Records of an iterable of str, (id, text), mappings or paths, numbered from `first` + 1."""
     for number, item in enumerate(items, first + 1):
         if isinstance(item, str):

@@ -158,7 +158,7 @@ def _guess_text(head: list[Record], found: list[str], file: str) -> str:
 
 
 def _text(
-    values: dict[str, Any], names: tuple[str, ...], file: str, line: int, problems: Problems
+    values: dict[str, object], names: tuple[str, ...], file: str, line: int, problems: Problems
 ) -> str | None:
     parts = []
     for name in names:
@@ -175,19 +175,19 @@ def _text(
     return parts[0] if len(parts) == 1 else "\n".join(parts)
 
 
-def _name(value: Any) -> str:
+def _name(value: object) -> str:
     # Tables that lack some numbers hold the others as floats: 7.0 is document 7.
     return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
-def _missing(value: Any) -> bool:
+def _missing(value: object) -> bool:
     # pandas' markers are known by name, since pandas itself is not a dependency.
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float) and value != value
 
 
-def few(names: Sequence[Any], limit: int = 10) -> str:
+def few(names: Sequence[object], limit: int = 10) -> str:
     """The first names of a list, for a message."""
     shown = ", ".join(repr(name) for name in names[:limit]) or "none"
     return shown if len(names) <= limit else f"{shown}, ... ({len(names)} in all)"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from isotherm._types import Array
 from isotherm.errors import IsothermError
 from isotherm.kernels.cpu.tokens import Rows, sort_rows
 from isotherm.text.counting import Counted, distinct
@@ -132,7 +133,7 @@ def _columns(
     return matrix
 
 
-def _floats(counts: NDArray[Any]) -> NDArray[Any]:
+def _floats(counts: Array) -> Array:
     """Counts in float32 if that holds all of them, else in float64."""
     small = counts.max(initial=0) <= 1 << 24
     return counts.astype(np.float32 if small else np.float64)

@@ -145,7 +145,7 @@ def read_documents(
     return Documents(stream, kind, reading, columns)
 
 
-def format_of(source: Any, given: str | None) -> str:
+def format_of(source: object, given: str | None) -> str:
     """Name of the format of a source: "items" and "frame" for what is no path."""
     if given is not None and given not in (*DOCUMENTS, *BAGS):
         raise IsothermError(
@@ -245,7 +245,7 @@ def _records(
     return read(path, encoding, problems)
 
 
-def _checked_columns(given: Any) -> str | tuple[str, ...] | None:
+def _checked_columns(given: object) -> str | tuple[str, ...] | None:
     if given is None or isinstance(given, str):
         return given
     names = tuple(given) if isinstance(given, Iterable) else ()
@@ -257,7 +257,7 @@ def _checked_columns(given: Any) -> str | tuple[str, ...] | None:
     return names
 
 
-def _checked_name(given: Any) -> str | None:
+def _checked_name(given: object) -> str | None:
     if given is None or isinstance(given, str):
         return given
     raise IsothermError(

@@ -121,7 +121,7 @@ def _header(row: list[str], path: Path) -> list[str]:
     return names
 
 
-def frame_records(frame: Any) -> Iterator[Record]:
+def frame_records(frame: object) -> Iterator[Record]:
     """One record to a row of a data frame, numbered from 1 on."""
     for number, values in enumerate(frames.read_rows(frame), 1):
         yield Record(number, {str(name): value for name, value in values.items()})

@@ -18,7 +18,7 @@ from isotherm.errors import IsothermError
 from isotherm.text.ingest import count_words
 
 # Nothing is chosen where the columns are given.
-NO_LIMITS: dict[str, Any] = {"min_df": 1, "max_df": 1.0, "max_features": None}
+NO_LIMITS: dict[str, object] = {"min_df": 1, "max_df": 1.0, "max_features": None}
 
 
 class WordCounts(TransformerMixin, BaseEstimator):
@@ -83,7 +83,7 @@ ngrams, stemmer, vocabulary, text_column, id_column, n_jobs
         self.id_column = id_column
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: object, y: object = None) -> Self:
         """Choose the columns.
 
         Parameters
@@ -98,11 +98,11 @@ ngrams, stemmer, vocabulary, text_column, id_column, n_jobs
         self._learn(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: object, y: object = None) -> Any:
         """Counts of the texts, (I, J), from one pass over them; see `fit` and `transform`."""
         return self._given_out(self._learn(X))
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: object) -> Any:
         """Counts of texts over the columns of the fit, (I, J); other words are left out.
 
         `set_output(transform="pandas")` makes a frame of them.
@@ -111,7 +111,7 @@ ngrams, stemmer, vocabulary, text_column, id_column, n_jobs
         fixed = {**NO_LIMITS, "vocabulary": self.words_.tolist()}
         return self._given_out(self._counted(X, fixed))
 
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
+    def get_feature_names_out(self, input_features: object = None) -> Array:
         """The words, (J,); `input_features` is ignored."""
         check_is_fitted(self)
         return np.array(self.words_, dtype=object)
@@ -131,13 +131,13 @@ ngrams, stemmer, vocabulary, text_column, id_column, n_jobs
         found: Self = values.expect(store.load(path), cls, path)
         return found
 
-    def _learn(self, X: Any) -> Counts:
+    def _learn(self, X: object) -> Counts:
         counts = self._counted(X, {})
         assert counts.column_names is not None
         self.words_ = counts.column_names
         return counts
 
-    def _counted(self, X: Any, instead: Mapping[str, Any]) -> Counts:
+    def _counted(self, X: object, instead: Mapping[str, object]) -> Counts:
         if isinstance(X, str | os.PathLike):
             raise IsothermError(
                 f"X is {str(X)!r:.100}; WordCounts takes texts, one for each row: give a list of "

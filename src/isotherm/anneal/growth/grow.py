@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from isotherm import _nested
-from isotherm._types import RowStates
+from isotherm._types import RowStates, Stats
 from isotherm.anneal.critical import component_splits
 from isotherm.anneal.run_state import RunState, Solution
 from isotherm.anneal.trace import Record, State, Step
-from isotherm.data.base import Array
+from isotherm.data.base import Array, Block
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import GrowingModel, inverse, leaders
@@ -251,7 +251,7 @@ def _moves(directions: Array, table: Array, push: float) -> Array:
 def regrouped(
     data: Data,
     state: State,
-    stats: Any,
+    stats: Stats,
     index: Array,
     share: Array,
     summed: tuple[tuple[int, int], ...] = (),
@@ -266,7 +266,7 @@ def regrouped(
 
 
 def _regroup_rows(
-    k: Kernels, block: Any, rows: Any, index: Array, share: Array, summed: Any
+    k: Kernels, block: Block, rows: RowStates, index: Array, share: Array, summed: Any
 ) -> Expected[RowStates, tuple[()]]:
     return Expected(_regroup(rows, index, share, summed), (), 0.0)
 

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from isotherm import _nested
-from isotherm.data.base import Array
+from isotherm._types import Params, RowStates
+from isotherm.data.base import Array, Block
 from isotherm.models.base import CountModel
 from isotherm.placement.base import Data, Expected, RowsHandle
 from isotherm.tree import Tree
@@ -34,7 +35,7 @@ class _Meetings(NamedTuple):
     together: Array
 
 
-def met(model: CountModel, params: Any, rows: RowsHandle, data: Data) -> Array:
+def met(model: CountModel, params: Params, rows: RowsHandle, data: Data) -> Array:
     """How many tokens of each two components meet in rows, C = W' diag(n) W, (K, K).
 
     W (I, K) are the weights of the components in the rows, n (I,) the tokens of the rows. Whatever
@@ -149,7 +150,7 @@ def tree_of(joins: list[Join], similarities: list[float]) -> Tree:
 
 
 def _meetings(
-    k: Any, block: Any, rows: Any, model: CountModel, params: Any
+    k: Any, block: Block, rows: RowStates, model: CountModel, params: Any
 ) -> Expected[tuple[()], _Meetings]:
     weights = np.asarray(_nested.on_host(model.mixture(params, rows)).weights, np.float64)
     heavy = np.asarray(block.row_totals * block.weight, np.float64)

@@ -39,7 +39,7 @@ from isotherm.anneal.trace import (
 )
 from isotherm.data.base import Array
 from isotherm.errors import warn
-from isotherm.models.base import expect, leaders
+from isotherm.models.base import Model, expect, leaders
 from isotherm.placement.base import Data
 
 log = logging.getLogger("isotherm")
@@ -77,7 +77,7 @@ class _Search(NamedTuple):
         """The same with few sweeps."""
         return self._replace(annealer=replace(self.annealer, max_sweeps=BRIEF))
 
-    def run(self, model: Any, state: State, schedule: Schedule, *rules: Callback) -> Fit:
+    def run(self, model: Model, state: State, schedule: Schedule, *rules: Callback) -> Fit:
         """A run from this state, as closely settled as the run that grew; no splits."""
         annealer = replace(
             self.annealer,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isotherm._types import DType
 from isotherm.data.base import Block
 from isotherm.data.vectors import VectorBlock
 from isotherm.kernels.base import Array, BlockT, LeaveOneOut, NodeSums, PairSums, PathSums, RowSums
@@ -337,7 +338,7 @@ class Cpu(LinkedRows):
         """Posterior over centres (I, K), log normalisers (I,)."""
         return dense.node_posterior(block, centres, scale, self._run)
 
-    def _handed(self, block: Block) -> np.dtype[Any]:
+    def _handed(self, block: Block) -> DType:
         """Type of a block's sums: double where others are to come; `totals`, `scaled` round all."""
         return self.dtype if block.alone else np.dtype(np.float64)
 
@@ -359,7 +360,7 @@ class Cpu(LinkedRows):
         inner = np.searchsorted(indptr, marks)
         return np.unique(np.concatenate([[0], inner, [len(indptr) - 1]]))
 
-    def _run(self, piece: Callable[[int, int], Any], bounds: Array) -> list[Any]:
+    def _run(self, piece: Callable[[int, int], object], bounds: Array) -> list[Any]:
         """What `piece` returns for each span; this thread and helpers take spans as they come."""
         spans = list(itertools.pairwise(bounds.tolist()))
         threads = min(self.n_threads or available_threads(), len(spans))

@@ -116,7 +116,7 @@ def _rows_at_once(K: int) -> int:
 
 
 def _on_all(
-    run: Run, piece: Callable[[int, int], Any], n_rows: int, rows: int, cost: int
+    run: Run, piece: Callable[[int, int], object], n_rows: int, rows: int, cost: int
 ) -> list[Any]:
     """Pieces of so many rows at once, each worth a thread; `cost` of a row in multiply-adds."""
     step = max(-(-n_rows // (MOST_PIECES * rows)), -(-WORTH // (cost * rows))) * rows
@@ -125,9 +125,9 @@ def _on_all(
         return run(piece, bounds)
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
+def one_blas_thread() -> AbstractContextManager[object]:
     """Matrix products on one thread each: BLAS threads that wait for work keep ours waiting."""
-    limit: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
+    limit: AbstractContextManager[object] = _blas().limit(limits=1, user_api="blas")
     return limit
 
 

@@ -27,7 +27,7 @@ AT_ONCE = 3
 class LinkedRows:
     """The part of the CPU backend that deals with linked rows, always in float64."""
 
-    def _run(self, piece: Callable[[int, int], Any], bounds: Array) -> list[Any]:
+    def _run(self, piece: Callable[[int, int], object], bounds: Array) -> list[Any]:
         raise NotImplementedError
 
     def simplex(self, counts: Array, curvature: Array, slope: Array, last: Array) -> Array:

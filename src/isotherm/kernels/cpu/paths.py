@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from isotherm.data.base import Block
 from isotherm.kernels.base import Array, PathSums
@@ -133,7 +134,7 @@ def _layout_of(content: bytes, depth: int, n_nodes: int) -> tuple[Array, Array, 
     return wide, (paths < 0).sum(axis=1), (starts, filled[0], filled[1], filled[2] > 0)
 
 
-def _wide(share: Array, paths: Array, dtype: Any) -> Array:
+def _wide(share: Array, paths: Array, dtype: DTypeLike) -> Array:
     """Shares (K, D) as wide as the paths."""
     front = paths.shape[1] - share.shape[1]
     return np.pad(share, ((0, 0), (front, 0))).astype(dtype)

@@ -115,7 +115,7 @@ class DeviceArray(NDArrayOperatorsMixin):
     def __copy__(self) -> DeviceArray:
         return self.copy()
 
-    def __deepcopy__(self, memo: Any) -> DeviceArray:
+    def __deepcopy__(self, memo: object) -> DeviceArray:
         return self.copy()
 
     def __getattr__(self, name: str) -> Any:
@@ -254,7 +254,11 @@ class DeviceArray(NDArrayOperatorsMixin):
         return placed(getattr(ufunc, method)(*plain(inputs)), self.place)
 
     def __array_function__(
-        self, function: Function, types: Any, args: tuple[Any, ...], settings: dict[str, Any]
+        self,
+        function: Function,
+        types: object,
+        args: tuple[object, ...],
+        settings: dict[str, object],
     ) -> Any:
         from isotherm.kernels.torch import functions
 
@@ -279,7 +283,7 @@ def tensor_of(value: Any, place: torch.device, dtype: torch.dtype | None = None)
     return moved
 
 
-def placed(value: Any, place: torch.device) -> Any:
+def placed(value: object, place: torch.device) -> Any:
     """A result where its size says: many numbers on the device, few on the host, one a scalar."""
     if isinstance(value, torch.Tensor):
         if value.ndim == 0:
@@ -299,7 +303,7 @@ def scalar(value: torch.Tensor) -> Any:
     return NUMPY[value.dtype].type(value.item())
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """The same with arrays on the host in place of those of a device."""
     if isinstance(value, DeviceArray):
         return value.host()
@@ -308,7 +312,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def first_place(value: Any) -> torch.device | None:
+def first_place(value: object) -> torch.device | None:
     """Where the first device array among some arguments belongs."""
     if isinstance(value, DeviceArray):
         return value.place
@@ -318,7 +322,7 @@ def first_place(value: Any) -> torch.device | None:
     return None
 
 
-def _index(index: Any, place: torch.device) -> Any:
+def _index(index: object, place: torch.device) -> Any:
     """An index as torch takes it."""
     if isinstance(index, tuple):
         return tuple(_index(one, place) for one in index)

@@ -30,7 +30,7 @@ class _NoAnswerError(Exception):
     """Raised by an answer below that does not know what it is asked."""
 
 
-def answered(function: Function, args: tuple[Any, ...], settings: dict[str, Any]) -> Any:
+def answered(function: Function, args: tuple[object, ...], settings: dict[str, object]) -> Any:
     """Outcome of `function(*args, **settings)`, one of numpy's."""
     place = first_place((args, tuple(settings.values())))
     assert place is not None  # numpy asked because there is one
@@ -63,13 +63,13 @@ def _tensors(values: Any) -> tuple[list[torch.Tensor], torch.device]:
     return [tensor_of(one, place, kind) for one in values], place
 
 
-def _weak(one: Any) -> Any:
+def _weak(one: object) -> Any:
     """What numpy's result_type promotes: the type of an array, or Python's number itself."""
     plain_number = isinstance(one, int | float) and not isinstance(one, np.generic)
     return one if plain_number else kind_of(one)
 
 
-def _held(array: Any) -> torch.Tensor:
+def _held(array: object) -> torch.Tensor:
     """The tensor of an array that is on the device."""
     if not (isinstance(array, DeviceArray) and array.on_device):
         raise _NoAnswerError
@@ -83,7 +83,7 @@ def _worth(size: float) -> None:
         raise _NoAnswerError
 
 
-def _where(condition: Any, x: Any, y: Any) -> torch.Tensor:
+def _where(condition: object, x: object, y: object) -> torch.Tensor:
     if not any(isinstance(one, DeviceArray) and one.on_device for one in (condition, x, y)):
         raise _NoAnswerError
     place = first_place((condition, x, y))
@@ -108,30 +108,30 @@ def _mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -
     return _sum(a, axis, whole, keepdims) / count
 
 
-def _largest(x: torch.Tensor, axis: Any, keepdims: bool, least: bool) -> torch.Tensor:
+def _largest(x: torch.Tensor, axis: object, keepdims: bool, least: bool) -> torch.Tensor:
     dims = tuple(range(x.ndim)) if axis is None else _axes(axis, x)
     return (torch.amin if least else torch.amax)(x, dim=dims, keepdim=keepdims)
 
 
-def _amax(a: Any, axis: Any = None, keepdims: bool = False) -> torch.Tensor:
+def _amax(a: object, axis: object = None, keepdims: bool = False) -> torch.Tensor:
     return _largest(_held(a), axis, keepdims, least=False)
 
 
-def _amin(a: Any, axis: Any = None, keepdims: bool = False) -> torch.Tensor:
+def _amin(a: object, axis: object = None, keepdims: bool = False) -> torch.Tensor:
     return _largest(_held(a), axis, keepdims, least=True)
 
 
-def _any(a: Any, axis: Any = None, keepdims: bool = False) -> torch.Tensor:
+def _any(a: object, axis: object = None, keepdims: bool = False) -> torch.Tensor:
     x = _held(a) != 0
     return x.any() if axis is None else _largest(x.to(torch.uint8), axis, keepdims, False).bool()
 
 
-def _all(a: Any, axis: Any = None, keepdims: bool = False) -> torch.Tensor:
+def _all(a: object, axis: object = None, keepdims: bool = False) -> torch.Tensor:
     x = _held(a) != 0
     return x.all() if axis is None else _largest(x.to(torch.uint8), axis, keepdims, True).bool()
 
 
-def _argmax(a: Any, axis: Any = None, keepdims: bool = False) -> torch.Tensor:
+def _argmax(a: object, axis: object = None, keepdims: bool = False) -> torch.Tensor:
     x = _held(a)
     if axis is None:
         raise _NoAnswerError
@@ -140,7 +140,7 @@ def _argmax(a: Any, axis: Any = None, keepdims: bool = False) -> torch.Tensor:
     return top.to(torch.uint8).cumsum(dim=axis).eq(0).sum(dim=axis, keepdim=keepdims)
 
 
-def _axes(axis: Any, x: torch.Tensor) -> tuple[int, ...]:
+def _axes(axis: object, x: torch.Tensor) -> tuple[int, ...]:
     given = axis if isinstance(axis, tuple) else (axis,)
     return tuple(int(n) % x.ndim for n in given)
 
@@ -179,7 +179,7 @@ def _stack(arrays: Any, axis: int = 0) -> torch.Tensor:
     return torch.stack(_tensors(list(arrays))[0], dim=axis)
 
 
-def _take(a: Any, indices: Any, axis: Any = None) -> torch.Tensor:
+def _take(a: object, indices: object, axis: object = None) -> torch.Tensor:
     x = _held(a)
     if axis is None:
         raise _NoAnswerError
@@ -214,36 +214,36 @@ def _repeat(a: Any, repeats: Any, axis: Any = None) -> torch.Tensor:
     return torch.repeat_interleave(x, times, dim=axis)
 
 
-def _diff(a: Any) -> torch.Tensor:
+def _diff(a: object) -> torch.Tensor:
     return torch.diff(_held(a))
 
 
-def _cumsum(a: Any, axis: Any = None) -> torch.Tensor:
+def _cumsum(a: object, axis: object = None) -> torch.Tensor:
     x = _held(a)
     return torch.cumsum(x.reshape(-1) if axis is None else x, dim=axis or 0)
 
 
-def _copy(a: Any) -> torch.Tensor:
+def _copy(a: object) -> torch.Tensor:
     return _held(a).clone()
 
 
-def _clip(a: Any, a_min: Any, a_max: Any) -> torch.Tensor:
+def _clip(a: object, a_min: object, a_max: object) -> torch.Tensor:
     if not all(isinstance(one, int | float) for one in (a_min, a_max)):
         raise _NoAnswerError
     return torch.clamp(_held(a), a_min, a_max)
 
 
-def _unique(ar: Any) -> torch.Tensor:
+def _unique(ar: object) -> torch.Tensor:
     found: torch.Tensor = torch.unique(_held(ar))
     return found
 
 
-def _qr(a: Any) -> tuple[torch.Tensor, torch.Tensor]:
+def _qr(a: object) -> tuple[torch.Tensor, torch.Tensor]:
     basis, triangle = torch.linalg.qr(_held(a))
     return basis, triangle
 
 
-def _flatnonzero(a: Any) -> torch.Tensor:
+def _flatnonzero(a: object) -> torch.Tensor:
     return torch.nonzero(_held(a).reshape(-1)).reshape(-1)
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from isotherm import _nested
+from isotherm._types import RowStates
 from isotherm.data.base import Array, Summary
 from isotherm.data.counts import Counts
 from isotherm.data.stored import StoredCounts
@@ -168,7 +169,7 @@ class _Cluster:
         found: tuple[Any, float] = self.insist(partial(self._swept, recipe))
         return found
 
-    def insist(self, call: Callable[[], Any]) -> Any:
+    def insist(self, call: Callable[[], object]) -> Any:
         """What a call returns, however often workers are lost meanwhile."""
         whole = True
         for _ in range(ATTEMPTS):
@@ -400,7 +401,7 @@ class Remote:
             self.cluster.copy(recipe)
         return self.cluster.kept(recipe), stats, energy
 
-    def _recipe_of(self, rows: Any) -> Any:
+    def _recipe_of(self, rows: RowStates) -> Any:
         """Recipes in place of versions, in tuples of any depth."""
         if not isinstance(rows, Version):
             return tuple(self._recipe_of(one) for one in rows)

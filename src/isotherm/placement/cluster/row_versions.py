@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from isotherm import _nested
+from isotherm._types import Fields, RowStates
 from isotherm.errors import IsothermError
 from isotherm.placement.base import AnyTask
 
@@ -38,7 +39,7 @@ class Version:
         The states themselves, of a checkpoint: they go to workers when they are needed.
     """
 
-    def __init__(self, recipe: Recipe | None, rows: Any = None) -> None:
+    def __init__(self, recipe: Recipe | None, rows: object = None) -> None:
         self.recipe: Any = recipe
         self.rows = rows
         self._seen: tuple[Any, list[weakref.ref[Any]]] | None = None
@@ -57,7 +58,7 @@ class Version:
         self._seen = (type(rows), [weakref.ref(one) for one in rows])
         return rows
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> Fields:
         """What a checkpoint holds; OSError where the workers that have it are lost."""
         try:
             return {"rows": self.gathered()}
@@ -65,7 +66,7 @@ class Version:
             raise OSError(str(error)) from error
 
 
-def restored(fields: dict[str, Any]) -> Version:
+def restored(fields: dict[str, object]) -> Version:
     """Version of a checkpoint."""
     if sorted(fields) != ["rows"]:
         raise ValueError("RowsOnWorkers has other fields")
@@ -77,7 +78,7 @@ def new_name(owner: str) -> str:
     return f"{owner}/{uuid.uuid4().hex}"
 
 
-def pieces(rows: Any, bounds: list[int]) -> dict[int, Any]:
+def pieces(rows: RowStates, bounds: list[int]) -> dict[int, Any]:
     """Row states by block, from those of all rows (I, ...)."""
     return {
         number: _nested.apply(lambda field, lo=lo, hi=hi: field[lo:hi], rows)
@@ -85,7 +86,7 @@ def pieces(rows: Any, bounds: list[int]) -> dict[int, Any]:
     }
 
 
-def recipes(rows: Any) -> Iterator[Recipe]:
+def recipes(rows: RowStates) -> Iterator[Recipe]:
     """Recipes in tuples of any depth."""
     if isinstance(rows, Recipe):
         yield rows
@@ -94,12 +95,12 @@ def recipes(rows: Any) -> Iterator[Recipe]:
             yield from recipes(one)
 
 
-def named(rows: Any) -> Any:
+def named(rows: RowStates) -> Any:
     """Names in place of recipes."""
     return rows.name if isinstance(rows, Recipe) else tuple(named(one) for one in rows)
 
 
-def size(value: Any) -> int:
+def size(value: object) -> int:
     """Bytes of the arrays in tuples of any depth."""
     if isinstance(value, tuple):
         return sum(size(one) for one in value)

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from isotherm import _nested
+from isotherm._types import RowStates
 from isotherm.data.base import Array, blocks_of
 from isotherm.data.counts import Counts
+from isotherm.kernels.base import Kernels
 from isotherm.kernels.devices import Elsewhere
 from isotherm.placement.base import AnyTask
 
@@ -29,7 +31,7 @@ class GoneError(Exception):
 
 
 # Blocks by (data, number), row states by (version, number).
-_KEPT: dict[tuple[str, int], Any] = {}
+_KEPT: dict[tuple[str, int], object] = {}
 
 
 def load(name: str, sources: dict[int, Callable[[], tuple[Any, Any]]], kernels: Any) -> Any:
@@ -46,7 +48,7 @@ def load(name: str, sources: dict[int, Callable[[], tuple[Any, Any]]], kernels: 
 def work(
     name: str,
     numbers: Iterable[int],
-    rows: Any,
+    rows: RowStates,
     made: str,
     kernels: Any,
     n_threads: int,
@@ -75,7 +77,7 @@ def work(
     return nodes
 
 
-def _own(kernels: Any) -> Any:
+def _own(kernels: Kernels) -> Any:
     """The kernels, on a device of this worker where the client may have none."""
     return kernels.made() if isinstance(kernels, Elsewhere) else kernels
 
@@ -106,7 +108,7 @@ def fetch(name: str, numbers: Iterable[int]) -> dict[int, Any]:
     return {number: _nested.on_host(_get(name, number)) for number in numbers}
 
 
-def keep(name: str, states: dict[int, Any]) -> None:
+def keep(name: str, states: dict[int, object]) -> None:
     """Keep row states under a name."""
     _KEPT.update({(name, number): state for number, state in states.items()})
 
@@ -141,7 +143,7 @@ def _get(name: str, number: int) -> Any:
         raise GoneError(f"{name} {number}") from None
 
 
-def _state(rows: Any, number: int) -> Any:
+def _state(rows: RowStates, number: int) -> Any:
     """Row state of a block: that of a version, or a tuple of several."""
     if isinstance(rows, str):
         return _get(rows, number)

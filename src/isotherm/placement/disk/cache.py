@@ -62,7 +62,7 @@ class Kept(Shelved):
 class Held(Shelved):
     """A value that stays in memory, with the manners of one on a shelf."""
 
-    def __init__(self, value: Any, size: int) -> None:
+    def __init__(self, value: object, size: int) -> None:
         self.value, self.size = value, size
 
     def open(self) -> Any:
@@ -87,7 +87,7 @@ class Shelf:
         self.room, self._free, self._number = in_memory, list[Path](), 0
         self._remove = weakref.finalize(self, scratch.remove)
 
-    def put(self, value: Any) -> Kept | Held:
+    def put(self, value: object) -> Kept | Held:
         """The value, kept."""
         buffers: list[pickle.PickleBuffer] = []
         header = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)

@@ -19,6 +19,7 @@ from weakref import WeakSet
 import numpy as np
 
 from isotherm import _nested
+from isotherm._types import Fields
 from isotherm.placement.disk.cache import Held, Kept, Shelved
 
 NAME = re.compile(r"[0-9a-f]{32}\.bin")
@@ -72,7 +73,7 @@ class Folder:
         self.path, self.named = path, set[str]()
         self.found: WeakSet[Found] = WeakSet()
 
-    def fields(self, state: Kept | Found) -> dict[str, Any]:
+    def fields(self, state: Kept | Found) -> Fields:
         """What a checkpoint says of a state, once its file is here."""
         value = state.open() if isinstance(state, Found) else state.open(ahead=False)
         if not all(field.flags.c_contiguous for field in value):
@@ -83,7 +84,7 @@ class Folder:
         like = _nested.apply(lambda field: np.empty((0, *field.shape[1:]), field.dtype), value)
         return {"file": name, "like": like, "n_rows": len(value[0]), "firsts": list(firsts)}
 
-    def restored(self, fields: dict[str, Any]) -> Found:
+    def restored(self, fields: Fields) -> Found:
         """The state of which a checkpoint says so much."""
         name = fields["file"]
         if not (isinstance(name, str) and NAME.fullmatch(name)):
@@ -128,12 +129,12 @@ class Folder:
         return name
 
 
-def held_fields(held: Held) -> dict[str, Any]:
+def held_fields(held: Held) -> dict[str, object]:
     """What a checkpoint says of a state in memory: all of it."""
     return {"value": held.value}
 
 
-def held_again(fields: dict[str, Any]) -> Held:
+def held_again(fields: dict[str, object]) -> Held:
     """The state of which a checkpoint says so much."""
     return Held(fields["value"], 0)
 
