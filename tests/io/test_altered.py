@@ -23,7 +23,7 @@ from isotherm.io import registry
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    names = ("aspect", "map", "hierarchy", "themes")
+    names = ("aspect", "map", "hierarchy", "themes", "two-sided")
     return fuzz_files.whole_files(tmp_path_factory.mktemp("whole"), names)
 
 
@@ -106,6 +106,9 @@ PLACES: dict[str, tuple[str, str, Any]] = {
     "a place for a device": ("fit aspect", "params.items.device", 3),
     "too few names": (
         *("fit aspect", FITTED + "feature_names_in_", {"$": "tuple", "items": ["a", "b"]}),
+    ),
+    "too few names of rows": (
+        *("fit two-sided", FITTED + "row_names_", {"$": "tuple", "items": ["a", "b"]}),
     ),
     "something less": (
         "fit aspect",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -23,6 +24,7 @@ from isotherm import (
     MappedCorpus,
     StoredCounts,
     TimeLimit,
+    TwoSidedClustering,
     map_corpus,
 )
 from isotherm.estimators.base import Annealed
@@ -249,3 +251,12 @@ def test_types_of_ones_own_can_be_added() -> None:
     assert isinstance(codec.Reader(own, {}).decode(writer.encode(Own(), "it")), Own)
     with pytest.raises(IsothermError, match="registered already"):
         own.add("Own", codec.Entry(int, dict, dict))
+
+
+@pytest.mark.parametrize("first", ["r", 5])
+def test_rows_that_the_index_of_a_frame_names_keep_their_names(first: Any, tmp_path: Path) -> None:
+    index = [first * (i + 1) for i in range(len(X))]
+    model = TwoSidedClustering(2, random_state=0).fit(pd.DataFrame(X, index=index))
+    again = isotherm.load(model.save(tmp_path / "model.iso"))
+    assert again.row_names_ == model.row_names_ == index
+    assert again.top_rows(3) == model.top_rows(3)

@@ -64,7 +64,7 @@ TYPES: Fields = {
 }
 # Numbers that are more than 0.
 ABOVE_0 = ("scale_", "noise_variance_", "alpha_")
-LABELS = {"feature_names_in_": "J", "row_ids_": "I"}
+LABELS = {"feature_names_in_": "J", "row_names_": "I"}
 PRECISIONS = ("float32", "float64", "bfloat16")
 
 RUN = (
@@ -183,7 +183,10 @@ def _check_alone(name: str, value: Any) -> None:
 def _check_labels(name: str, value: Any, length: int | None) -> None:
     if value is None:
         return
-    fine = isinstance(value, np.ndarray) and value.dtype.kind in "OU" and value.ndim == 1
+    if isinstance(value, np.ndarray):
+        fine = value.dtype.kind in "OU" and value.ndim == 1
+    else:  # the index of a frame, which may have numbers
+        fine = isinstance(value, list | tuple) and name == "row_names_"
     if not fine or (length is not None and len(value) != length):
         raise ValueError(f"{name} has not {length} names")
 
