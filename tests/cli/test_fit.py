@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from isotherm import AspectModel, Counts, cli, count_words, load
-from isotherm.cli import models, own, runs
+from isotherm.cli import models, runs
 
 FILES = ["counts.iso", "documents.jsonl.gz", "model.iso", "run.json"]
 
@@ -210,7 +210,7 @@ def test_resuming_what_is_done_or_not_begun(stories: Path, tmp_path: Path, say: 
     assert (out / "model.iso").stat().st_mtime_ns == before
     # A folder that was left before its fit began is nothing to go on with.
     work = tmp_path / "b.run.unfinished"
-    own.begin(work, replaces=False)
+    runs.mark(work, replaces=False)
     (work / "counts.iso").write_bytes(b"half")
     say("fit", stories, "-o", tmp_path / "b.run", "--topics", "2")
     assert names(tmp_path) == ["a.run", "b.run"]

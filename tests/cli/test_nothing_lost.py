@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from isotherm import AspectModel, Counts, checkpointing, cli, demo, load
-from isotherm.cli import explorer, own, runs
+from isotherm.cli import explorer, runs
 from isotherm.data.stored import StoredCounts
 from isotherm.format.atomic import PAGE_MARK, is_own_page, replacing
 from isotherm.format.scratch import LOCK, Scratch
@@ -85,7 +85,7 @@ def test_what_is_in_the_way_is_told_before_any_work(
     (tmp_path / "a.run.unfinished").write_text("mine")
     assert "it is no folder" in fails(*fit(out, stories))
     assert not mine.exists()
-    own.begin(tmp_path / "b.run.unfinished", replaces=False)
+    runs.mark(tmp_path / "b.run.unfinished", replaces=False)
     (tmp_path / "b.run.unfinished" / "notes.txt").write_text("mine")
     assert "(notes.txt)" in fails(*fit(tmp_path / "b.run", stories, "--force"))
 

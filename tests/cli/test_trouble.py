@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from isotherm import AspectModel, Counts, errors, load
-from isotherm.cli import models, own, runs, suggest
+from isotherm.cli import models, runs, suggest
 from isotherm.cli.verbs import fit
 
 FILES = ["counts.iso", "documents.jsonl.gz", "model.iso", "run.json"]
@@ -195,7 +195,7 @@ def test_two_processes_do_not_work_in_the_same_folder(
     stories: Path, tmp_path: Path, fails: Any, say: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, work = tmp_path / "a.run", tmp_path / "a.run.unfinished"
-    own.begin(work, replaces=False)
+    runs.mark(work, replaces=False)
     (work / "counts.iso").write_text("of another process")
     words = ["fit", stories, "-o", out, "--topics", "2", "--json"]
     with runs.holding(work):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from isotherm import AspectModel
-from isotherm.cli.wording import in_options, of_error
+from isotherm.cli.console import in_options, message_of
 from isotherm.errors import IsothermError
 
 
@@ -34,21 +34,21 @@ def test_names_become_options(said: str, told: str) -> None:
 
 def test_errors_say_what_they_are_about() -> None:
     said = "names=3 has no tokens=5, unlike min_df; give format=."
-    assert of_error(IsothermError(said)) == (
+    assert message_of(IsothermError(said)) == (
         "--names 3 has no --tokens 5, unlike --min-df; give --format."
     )
-    assert of_error(IsothermError(said, parameter="names", also=("min_df",))) == (
+    assert message_of(IsothermError(said, parameter="names", also=("min_df",))) == (
         "--names 3 has no tokens=5, unlike --min-df; give format=."
     )
-    assert of_error(IsothermError(said, parameter="path")) == said
+    assert message_of(IsothermError(said, parameter="path")) == said
 
 
 def test_advice_for_python_is_not_given() -> None:
     error = IsothermError("a.txt:3: is torn.", parameter="errors", in_python=", or errors='report'")
     assert str(error) == "a.txt:3: is torn, or errors='report'."
-    assert of_error(error) == "a.txt:3: is torn, or leave --strict out."
+    assert message_of(error) == "a.txt:3: is torn, or leave --strict out."
     error = IsothermError("a.txt is torn", parameter="tokens", in_python=", or tokenizer=")
-    assert of_error(error) == "a.txt is torn"
+    assert message_of(error) == "a.txt is torn"
 
 
 @pytest.mark.parametrize(

@@ -120,9 +120,9 @@ def _reason(error: BaseException) -> str:
         error = MemoryError(str(error))
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}{TODO.get(error.errno or 0, '')}"
-    from isotherm.cli import wording
+    from isotherm.cli import console
 
-    said = wording.of_error(error) if isinstance(error, IsothermError) else str(error)
+    said = console.message_of(error) if isinstance(error, IsothermError) else str(error)
     said = " ".join(said.split()) or type(error).__name__
     if isinstance(error, MemoryError) and not said.startswith("there is not enough"):
         less = "fewer topics or segments, words, or pixels need less"

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isotherm.cli import console
+from isotherm.cli.console import in_options
 from isotherm.cli.options import counting, fields
-from isotherm.cli.wording import in_options
 from isotherm.errors import IsothermError, IsothermWarning
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isotherm.cli import console, counting, runs
+from isotherm.cli.console import in_options
 from isotherm.cli.documents import of_counts
 from isotherm.cli.options import fields, rules
 from isotherm.cli.parser import Parser, add_run
 from isotherm.cli.query import index_of
 from isotherm.cli.suggest import existing
-from isotherm.cli.wording import in_options
 from isotherm.errors import IsothermError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isotherm.cli import console, documents, explorer, models, own, runs
+from isotherm.cli import console, documents, explorer, models, runs
 from isotherm.cli.counting import check_words, count_source, read_as, stem, summary_line
 from isotherm.cli.options import as_json, saved, settings_of
 from isotherm.cli.parser import Parser
@@ -69,8 +69,8 @@ def _begin(options: argparse.Namespace, final: Path, held: ExitStack) -> Run:
     models.check(settings)
     work = runs.unfinished(final)
     check_folder(final)
-    own.check_final(final, force=options.force)
-    own.check_work(work)
+    runs.check_final(final, force=options.force)
+    runs.check_work(work)
     if runs.is_run(work) and not options.force:
         raise IsothermError(
             f"a fit of {runs.read(work).about['source']} was left unfinished in {work}; go on with "
@@ -82,15 +82,15 @@ def _begin(options: argparse.Namespace, final: Path, held: ExitStack) -> Run:
     settings.update(known)
     for column in (options.labels, options.supervise):
         docs.labels(column)
-    own.check_work(work)  # much may have happened since
+    runs.check_work(work)  # much may have happened since
     if _left_by_others(work):
-        own.remove(work)
-    own.begin(work, replaces=options.force)
+        runs.remove(work)
+    runs.mark(work, replaces=options.force)
     held.enter_context(runs.holding(work))
     try:
         return runs.create(final, source, settings, counts, docs).record({READ: read})
     except BaseException:
-        own.remove(work)
+        runs.remove(work)
         raise
 
 
@@ -196,13 +196,13 @@ def _to_resume(options: argparse.Namespace, final: Path, held: ExitStack) -> Run
             "same, leave options out to take those of before, or give another name with -o"
         )
     if run.folder == final and run.checkpoint.exists():
-        own.check_work(work)
+        runs.check_work(work)
         final.rename(work)
         run = Run(work, run.about)
     elif run.folder == work:
-        own.check_final(final, force=options.force or own.may_replace(work))
+        runs.check_final(final, force=options.force or runs.may_replace(work))
         if options.force:
-            own.begin(work, replaces=True)
+            runs.mark(work, replaces=True)
     return run
 
 
@@ -217,11 +217,11 @@ def _fit(options: argparse.Namespace, run: Run, final: Path) -> Run:
         if run.checkpoint.exists():
             console.note(f"{run.folder} has what was done; --resume goes on with it")
         elif not run.finished:
-            own.remove(run.folder)
+            runs.remove(run.folder)
         raise
     except IsothermError:
         if not options.resume:
-            own.remove(run.folder)
+            runs.remove(run.folder)
         raise
     return runs.finish(run, final)
 
