@@ -3,7 +3,7 @@
 Everything that reads data ends here, and every model starts from here.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -196,6 +196,11 @@ class Counts:
         return cls.from_pairs(*frames.read_long(frame, row, column, count))
 
     @property
+    def in_memory(self) -> bool:
+        """All of it is in memory."""
+        return True
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and columns, (I, J)."""
         n_rows, n_columns = self.matrix.shape
@@ -221,6 +226,11 @@ class Counts:
         """Sum N of all counts."""
         with np.errstate(over="ignore"):
             return float(self.matrix.data.sum(dtype=np.float64))
+
+    @property
+    def indptr(self) -> NDArray[Any]:
+        """Where each row begins among the non-zeros, (I + 1,)."""
+        return np.asarray(self.matrix.indptr)
 
     @property
     def row_totals(self) -> NDArray[np.float64]:
@@ -267,6 +277,20 @@ class Counts:
         matrix = self.matrix[chosen]
         matrix.sum_duplicates()
         return Counts._trusted(matrix, row_names, self.column_names)
+
+    def rows(self, first: int, last: int) -> "Counts":
+        """Counts of the rows from `first` to before `last`, without names."""
+        return Counts._trusted(self.take_rows(slice(first, last)).matrix, None, None)
+
+    def changed(self, change: "Callable[[Counts], Counts]") -> "Counts":
+        """Counts with a function of rows applied."""
+        return change(self)
+
+    def hold_out(self, fraction: float, seed: int) -> "tuple[Counts, Counts]":
+        """Counts to fit and counts to hold out, as `hold_out_tokens` deals them."""
+        from isotherm.data.split import hold_out_tokens
+
+        return hold_out_tokens(self, fraction, seed)
 
     def take_columns(self, index: object) -> "Counts":
         """Counts of the chosen columns in the chosen order; their total may be 0.

@@ -148,6 +148,11 @@ class StoredCounts:
         return other
 
     @property
+    def in_memory(self) -> bool:
+        """Rows are read some at a time."""
+        return False
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and columns, (I, J)."""
         n_rows, n_columns = self._about["shape"]

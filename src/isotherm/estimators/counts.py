@@ -39,7 +39,7 @@ from isotherm.estimators.warming import loaded
 from isotherm.kernels.cpu.dense import one_blas_thread
 from isotherm.models.base import DEAD, CountModel, distinct_components
 from isotherm.placement.base import Expected
-from isotherm.placement.place import changed, place
+from isotherm.placement.place import place
 
 log = logging.getLogger("isotherm")
 
@@ -257,7 +257,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
     def _data(self, counts: Any, weight: Array | None, *, new: bool = False) -> Any:
         """Counts as the model is given them, placed where they belong; new rows without batches."""
         if type(self)._prepared is not CountEstimator._prepared:
-            counts = changed(counts, self._prepared)
+            counts = counts.changed(self._prepared)
         batches = self._settings.batches
         batch = None if new or batches is None else batches.batch
         return place(
@@ -418,7 +418,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
     def _heldout(self, X: Any, X_heldout: Any, smoothing: float) -> tuple[float, float]:
         _checks.number("smoothing", smoothing, 0.0, 1.0)
         given: Any = self._counts(X, reset=False)
-        if isinstance(given, StoredCounts):
+        if not given.in_memory:
             parts = [self._heldout(rows, None, smoothing) for rows in given.pieces()]
             return sum(total for total, _ in parts), sum(tokens for _, tokens in parts)
         if X_heldout is None:

@@ -22,7 +22,6 @@ from isotherm.estimators.plan import Plan, without_columns
 from isotherm.models.base import CountModel
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
-from isotherm.placement.place import changed
 
 log = logging.getLogger("isotherm")
 
@@ -139,7 +138,7 @@ class DocumentMixture(GrowingEstimator):
             density = rule.density if isinstance(rule, Rows) else "prior"
         _checks.one_of("density", density, DENSITIES)
         known = partial(without_columns, unknown=self.unigram_ == 0)
-        counts = changed(self._counts(X, reset=False), known)
+        counts = self._counts(X, reset=False).changed(known)
         held = HeldoutRows(self._placed(counts), density=density)
         return held.log_density(self.model_, self.params_, self.temperature_)
 

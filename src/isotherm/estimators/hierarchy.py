@@ -28,7 +28,6 @@ from isotherm.estimators.engine import Engine
 from isotherm.estimators.plan import Plan
 from isotherm.estimators.starts.hierarchy import Clusters, grown, in_two, put_on
 from isotherm.models.hierarchy import WEIGHTS, Hierarchy
-from isotherm.placement.place import changed, hold_out
 from isotherm.tree import as_tree
 
 # Temperatures that are tried, as shares of the one at which the clusters were found.
@@ -373,12 +372,12 @@ class HierarchicalClustering(CountEstimator):
     def _twice(self, plan: Plan, counts: Counts) -> Plan:
         """The plan with some tokens of every row in further columns, for the weights alone."""
         divide = partial(in_two, fraction=self.weights_fraction, seed=SPLIT_SEED + 1)
-        full = plan.full.beside(changed(counts, divide))
+        full = plan.full.beside(counts.changed(divide))
         if plan.data is plan.full:
             return plan._replace(data=full, full=full)
-        kept, _ = hold_out(counts, self.validation_fraction, SPLIT_SEED)
+        kept, _ = counts.hold_out(self.validation_fraction, SPLIT_SEED)
         data: Any = plan.data
-        return plan._replace(data=data.beside(changed(kept, divide)), full=full)
+        return plan._replace(data=data.beside(kept.changed(divide)), full=full)
 
     def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
         super()._set_fitted(plan, fit, cooled)

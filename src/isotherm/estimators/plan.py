@@ -25,12 +25,10 @@ from isotherm.anneal.schedule import Adaptive, Exponential, Linear, Schedule
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
 from isotherm.data.split import SPLIT_SEED, hold_out_rows, split_tokens
-from isotherm.data.stored import StoredCounts
 from isotherm.errors import IsothermError
 from isotherm.estimators.holdout import Folds, Rows, Tokens
 from isotherm.estimators.starts.two_sided import Heating
 from isotherm.models.base import CountModel
-from isotherm.placement.place import hold_out
 
 log = logging.getLogger("isotherm")
 
@@ -68,8 +66,8 @@ class Table:
         if not fraction:
             return None
         if isinstance(rule, Tokens):
-            return self._fold_of_tokens(*hold_out(self.counts, fraction, SPLIT_SEED))
-        if isinstance(self.counts, StoredCounts):
+            return self._fold_of_tokens(*self.counts.hold_out(fraction, SPLIT_SEED))
+        if not self.counts.in_memory:
             return self._streamed_rows(rule, fraction)
         return self._fold_of_rows(rule, *hold_out_rows(self.counts, fraction, SPLIT_SEED))
 
@@ -117,7 +115,7 @@ def curve_over_folds(
 ) -> Curve:
     """Mean score against temperature over the folds, each cooled by itself."""
     schedule = annealer.schedule
-    if isinstance(table.counts, StoredCounts):
+    if not table.counts.in_memory:
         raise IsothermError(
             f"{rule!r} with counts on the disk; folds need them in memory: pass X.load(), or use "
             "validation_fraction"

@@ -19,7 +19,6 @@ from isotherm.anneal.schedule import Exponential, Schedule, lowest
 from isotherm.anneal.trace import Fit, Outcome
 from isotherm.data.base import Array, Block
 from isotherm.data.counts import Counts
-from isotherm.data.stored import StoredCounts
 from isotherm.errors import IsothermError, warn
 from isotherm.estimators.counts import CountEstimator
 from isotherm.estimators.plan import Plan, without_columns
@@ -29,7 +28,6 @@ from isotherm.estimators.starts.projection import HANDOVER
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import DEAD, CountModel, leaders
 from isotherm.placement.base import Expected
-from isotherm.placement.place import changed
 
 # A table of rows by clusters is kept: more clusters than this are refused.
 MOST_CLUSTERS = 5000
@@ -107,7 +105,7 @@ class ProjectionEstimator(CountEstimator):
             _checks.one_of("definition (with X_heldout)", definition, (AUTO, "completion"))
             return super().perplexity(X, X_heldout, smoothing=smoothing)
         counts: Any = self._counts(X, reset=False)
-        if isinstance(counts, StoredCounts):
+        if not counts.in_memory:
             raise IsothermError(
                 f"X is {X!r}, and densities of whole rows need counts in memory; pass X.load(), or "
                 "definition='completion'"
@@ -239,7 +237,7 @@ class ProjectionEstimator(CountEstimator):
         check_is_fitted(self)
         # What no topic has says nothing of a row.
         missing = self.components_.sum(axis=0) == 0
-        known = changed(self._counts(X, reset=False), partial(without_columns, unknown=missing))
+        known = self._counts(X, reset=False).changed(partial(without_columns, unknown=missing))
         data = self._placed(known)
         return data, fold_in(self.model_, self.params_, data, self.temperature_)
 

@@ -6,16 +6,15 @@ either goes to the workers while a client is in use. Nothing above this file kno
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
 
-from isotherm.data.base import Array
+from isotherm.data.base import Array, Block, Summary
 from isotherm.data.counts import Counts
-from isotherm.data.split import hold_out_tokens
 from isotherm.data.stored import StoredCounts
 from isotherm.kernels.base import Kernels
+from isotherm.placement.base import Data
 from isotherm.placement.disk.streamed import Streamed
 from isotherm.placement.local import Local
 
@@ -46,8 +45,8 @@ def place(
     weight: Array | None = None,
     n_components: int = 64,
     batch: int | None = None,
-) -> Any:
-    """Data for the engine, with `beside` and `gather` besides the contract.
+) -> Data[Block, Summary]:
+    """Data for the engine.
 
     Parameters
     ----------
@@ -70,15 +69,3 @@ def place(
             counts, kernels, weight=weight, n_components=n_components, batch=batch
         )
     return Local.place(counts, kernels, weight=weight, batch=batch)
-
-
-def hold_out(counts: AnyCounts, fraction: float, seed: int) -> tuple[Any, Any]:
-    """Counts to fit and counts to hold out, dealt by the content of each row."""
-    if isinstance(counts, StoredCounts):
-        return counts.hold_out(fraction, seed)
-    return hold_out_tokens(counts, fraction, seed)
-
-
-def changed(counts: AnyCounts, change: Callable[[Counts], Counts]) -> Any:
-    """Counts with a function of rows applied, now or when they are read."""
-    return counts.changed(change) if isinstance(counts, StoredCounts) else change(counts)

@@ -20,8 +20,7 @@ import numpy as np
 from isotherm import _nested
 from isotherm._types import RowStates
 from isotherm.data.base import Array, Summary
-from isotherm.data.counts import Counts
-from isotherm.data.stored import StoredCounts
+from isotherm.data.table import CountTable
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.cpu.backend import Cpu
@@ -315,7 +314,7 @@ class Remote:
     @classmethod
     def place(
         cls,
-        counts: Counts | StoredCounts,
+        counts: CountTable,
         kernels: Kernels,
         client: Any,
         *,
@@ -332,7 +331,7 @@ class Remote:
         if n_blocks is None:
             size = max(NONZEROS, PER_COLUMN * counts.n_columns)
             n_blocks = max(LEAST, -(-counts.nnz // size), len(client.nthreads()))
-        indptr = counts.indptr if isinstance(counts, StoredCounts) else counts.matrix.indptr
+        indptr = counts.indptr
         marks = np.linspace(0, int(indptr[-1]), n_blocks + 1)[1:-1]
         inner = np.searchsorted(indptr, marks)
         bounds = np.unique(np.concatenate([[0], inner, [counts.n_rows]]))
@@ -340,20 +339,22 @@ class Remote:
 
     @classmethod
     def _cut(
-        cls, counts: Any, kernels: Any, bounds: Array, weight: Array | None, cluster: _Cluster
+        cls,
+        counts: CountTable,
+        kernels: Kernels,
+        bounds: Array,
+        weight: Array | None,
+        cluster: _Cluster,
     ) -> Remote:
         spans = list(itertools.pairwise(bounds.tolist()))
         weights = [None if weight is None else weight[lo:hi] for lo, hi in spans]
-        if isinstance(counts, StoredCounts):
-            pieces = [partial(counts.rows, lo, hi) for lo, hi in spans]
-        else:
-            pieces = [partial(_shares.rows_of, counts, lo, hi) for lo, hi in spans]
+        pieces = [partial(_shares.rows_of, counts, lo, hi) for lo, hi in spans]
         sources = [partial(_shares.source, *two) for two in zip(pieces, weights, strict=True)]
         data = cls(sources, kernels, cluster)
         data.bounds, data.weight = bounds, weight
         return data
 
-    def beside(self, counts: Counts | StoredCounts) -> Remote:
+    def beside(self, counts: CountTable) -> Remote:
         """Other counts of the same rows, on the same workers (held-out tokens)."""
         return self._cut(counts, self.theirs, self.bounds, self.weight, self.cluster)
 

@@ -18,6 +18,7 @@ from isotherm import _nested
 from isotherm._types import RowStates
 from isotherm.data.base import Array, blocks_of
 from isotherm.data.counts import Counts
+from isotherm.data.table import CountTable
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.devices import Elsewhere
 from isotherm.placement.base import AnyTask
@@ -153,9 +154,9 @@ def _state(rows: RowStates, number: int) -> Any:
 # Where blocks come from ---------------------------------------------------------------------------
 
 
-def rows_of(counts: Counts, first: int, last: int) -> Counts:
+def rows_of(counts: CountTable, first: int, last: int) -> Counts:
     """Counts of the rows from the first up to, and not with, the last."""
-    return counts.take_rows(slice(first, last))
+    return counts.rows(first, last)
 
 
 def source(piece: Any, weight: Array | None) -> tuple[Counts, Array]:
@@ -167,7 +168,7 @@ def source(piece: Any, weight: Array | None) -> tuple[Counts, Array]:
 def sent(given: Any) -> Any:
     """A source as it travels: rows of counts in this process are cut first."""
     piece, weight = given.args
-    return partial(source, partial(_given, piece()), weight) if piece.func is rows_of else given
+    return partial(source, partial(_given, piece()), weight) if piece.args[0].in_memory else given
 
 
 def _given(counts: Counts) -> Counts:
