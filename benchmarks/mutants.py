@@ -281,8 +281,12 @@ def line_about(mutant: Mutant, lives: bool) -> str:
 def survivors(tree: Path, chosen: list[Mutant], jobs: int, scratch: Path) -> list[Mutant]:
     """Changes that all tests pass with; each is printed as it is tried."""
     trees: Queue[Path] = Queue()
-    for job in range(jobs):
-        trees.put(copied(tree, scratch / f"{job}"))
+    trees.put(first := copied(tree, scratch / "0"))
+    for room in sorted({one.room for one in chosen}):
+        if not passes([f"tests/{room}"], first):
+            sys.exit(f"tests/{room} fails without any change: everything would seem noticed")
+    for job in range(1, jobs):  # with the kernels that are compiled now
+        trees.put(copied(first, scratch / f"{job}"))
 
     def tried(mutant: Mutant) -> bool:
         tree = trees.get()
@@ -291,10 +295,6 @@ def survivors(tree: Path, chosen: list[Mutant], jobs: int, scratch: Path) -> lis
         finally:
             trees.put(tree)
 
-    first = trees.queue[0]
-    for room in sorted({one.room for one in chosen}):
-        if not passes([f"tests/{room}"], first):
-            sys.exit(f"tests/{room} fails without any change: everything would seem noticed")
     alive: list[Mutant] = []
     with ThreadPoolExecutor(jobs) as pool:
         for number, lives in enumerate(pool.map(tried, chosen)):
