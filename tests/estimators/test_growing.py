@@ -20,6 +20,7 @@ from isotherm import (
     Fixed,
     Folds,
     Grid,
+    HierarchicalClustering,
     IsothermError,
     Noisy,
     OneSidedClustering,
@@ -356,6 +357,20 @@ def test_a_document_in_words_of_its_own_sets_no_transition_however_long(
         assert max(max(record.critical) for record in model.trace_) < 1.6
     else:
         assert 4 <= model.n_components_ <= 7
+
+
+@pytest.mark.parametrize("kind", [OneSidedClustering, DocumentMixture, HierarchicalClustering])
+@pytest.mark.parametrize("length", [50, 200, 1000])
+def test_clusters_grow_beside_a_row_as_long_as_many(kind: Any, length: int) -> None:
+    # One row of two parts is small, but the best of all splits; joined again, it was the next one.
+    X = with_foreign(MIXED, 1, 20, length)
+    model = kind("auto", max_components=12, random_state=0).fit(X)
+    alone = kind("auto", max_components=12, random_state=0).fit(MIXED)
+    assert model.first_critical_ == pytest.approx(alone.first_critical_, rel=0.01)
+    assert len(model.components_) >= 5
+    labels = model.row_weights_.argmax(axis=1)
+    assert adjusted_rand_score(alone.row_weights_.argmax(axis=1), labels[:300]) > 0.4
+    assert (labels == labels[300]).sum() == 1
 
 
 def test_two_collections_that_share_nothing_split_first_and_then_go_on() -> None:

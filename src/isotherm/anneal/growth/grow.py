@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from isotherm.tree import Tree
 
 # Largest relative push of a probability, as a logarithm.
 LARGEST = 3.0
+# Few rows stay a component if they have the tokens of so many times as many.
+LONG = 5.0
 # Probabilities below this are as good as none.
 NEVER = 1e-30
 
@@ -47,7 +49,8 @@ class Growth:
     merged : float
         Components whose total variation is less are one again.
     min_size : float
-        A component that holds less than this many rows joins its other half again.
+        A component that holds less than this many rows joins its other half again, unless they
+        are as long as five times as many: then it would be the same two halves for ever.
     gain : float
         More components are better only if they lower the held-out score by this share of it,
     nats : float
@@ -205,12 +208,15 @@ def merge(growth: Growth, run: RunState, data: Data) -> RunState | None:
     """The settled state without components that are no more; None if all of them stay.
 
     A component that coincides with another joins it, and so does one that is too small its other
-    half.
+    half. A row that is as long as many stays: the others could not split for it, since whatever
+    they are divided by, halves of one and of all others are better.
     """
     model: GrowingModel = run.model
     weight, table = model.components(run.state.params)
     joins = leaders(weight, table, 2.0 * growth.merged)
     small = weight * data.summary.row_weight < growth.min_size
+    if small.any():
+        small &= _lengths(run, data) < LONG * growth.min_size
     for c, other in run.branches.siblings().items():
         if small[c] and (c > other or not small[other]) and joins[other] == other:
             joins[c] = other
@@ -226,6 +232,23 @@ def merge(growth: Growth, run: RunState, data: Data) -> RunState | None:
     params, extra = model.maximize(stats, params, run.temperature, data.kernels)
     state, branches = State(params, rows, extra), run.branches.without(gone)
     return replace(run, model=model, state=state, stats=stats, branches=branches)
+
+
+class _Tokens(NamedTuple):
+    tokens: Array
+
+
+def _lengths(run: RunState, data: Data) -> Array:
+    """How many rows, as long as they are in the mean, have the tokens of each component, (K,)."""
+    _, sums, _ = data.sweep(_count, run.state.rows, run.model, run.state.params)
+    return np.asarray(sums.tokens * data.summary.row_weight / data.summary.total)
+
+
+def _count(
+    k: Kernels, block: Block, rows: RowStates, model: GrowingModel, params: Any
+) -> Expected[tuple[()], _Tokens]:
+    weights = np.asarray(_nested.on_host(model.mixture(params, rows)).weights, np.float64)
+    return Expected((), _Tokens((block.row_totals * block.weight) @ weights), 0.0)
 
 
 def entropy(weight: Array) -> float:
