@@ -512,17 +512,6 @@ def test_a_long_foreign_row_sets_no_first_transition(
     assert told == pytest.approx([expected], rel=0.006)
 
 
-def test_rows_that_are_few_and_long_leave_the_others_in_the_middle() -> None:
-    # Growth passes over modes of a tenth of the rows, however many tokens these have.
-    data = place(with_island(MANY_ROWS, 800.0))
-    expected = first_critical(Cluster(2), place(MANY_ROWS))
-    hot = Cluster(1)
-    state = state_of(hot, data, hot.collapsed(data.summary, np.float64))
-    passed = component_splits(hot, data, state, 1.0, np.zeros(1, int), least=np.full(1, 0.1))
-    assert passed.temperatures[0] == pytest.approx(expected, rel=0.02)
-    assert (passed.directions[-8:] ** 2).sum() < 0.01
-
-
 @pytest.mark.parametrize("longest", [10, 500])
 def test_rows_with_words_of_their_own_are_a_topic_however_long_one_is(longest: int) -> None:
     own = np.random.default_rng(5).multinomial(40, np.full(8, 1 / 8), 10)

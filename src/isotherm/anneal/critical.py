@@ -40,8 +40,6 @@ CYCLE, MOST_CYCLES, EXACT = 8, 5, 0.05
 LEAST = 0.01
 # Rows that would split off by themselves are at most this share of those of a component.
 FEW = 0.05
-# Rows of few that have this share of the tokens leave the others away from the middle.
-HEAVY = 0.1
 # Share of a mode on such rows above which they are set aside, how often that may happen, and modes
 # of a single curvature that are looked at together, each time twice as many.
 HALF, MOST_ROUNDS, MOST_MODES = 0.5, 12, 16
@@ -267,10 +265,9 @@ class _Sides(NamedTuple):
     """Parts on dense rows, rows far out, and those of them that would split off by themselves."""
 
     dense: Array
-    dense_tokens: Array
     far: Array
     alone: Array
-    alone_tokens: Array
+    tokens: Array
 
 
 class _Centers(NamedTuple):
@@ -300,16 +297,15 @@ def _without_small(
     _, sides, _ = data.sweep(_compare, deviations, vectors, bounds)
     dense = sides.dense > HALF * sums.parts
     alone = (sides.alone > HALF * sides.far) & (sides.alone <= few * sums.members)
-    heavy = sides.alone_tokens > LEAST * sums.tokens
+    heavy = sides.tokens > LEAST * sums.tokens
     alone &= (sides.alone > 0) & (heavy | ~dense)
-    moved = (alone & heavy) | (dense & (sides.dense_tokens > HEAVY * sums.tokens))
     small = dense | alone
     if small.any():
         deviations, _, _ = data.sweep(_leave_out, deviations, vectors, bounds, dense, alone)
-    if moved.any():
+    if (alone & heavy).any():
         # Without so many tokens the others are not in the middle any more.
         _, centers, _ = data.sweep(_sum_up, deviations)
-        deviations, _, _ = data.sweep(_center, deviations, centers, moved)
+        deviations, _, _ = data.sweep(_center, deviations, centers, alone & heavy)
     return deviations, small
 
 
@@ -344,13 +340,13 @@ def _compare(
 ) -> Expected[Deviation, _Sides]:
     """Sums over the rows that stand out."""
     if not isinstance(deviation, Deviation):
-        return Expected(deviation, _Sides(*np.zeros((5, vectors.shape[1]))), 0.0)
+        return Expected(deviation, _Sides(*np.zeros((4, vectors.shape[1]))), 0.0)
     rows = _rows(k, block, deviation, vectors, bounds)
     heavy = block.weight[:, None]
     members, tokens = heavy * rows.members, heavy * deviation.tokens()
     found = (
-        *(heavy * rows.parts * rows.dense, tokens * rows.dense),
-        *(members * rows.far, members * rows.alone, tokens * rows.alone),
+        *(heavy * rows.parts * rows.dense, members * rows.far),
+        *(members * rows.alone, tokens * rows.alone),
     )
     return Expected(deviation, _Sides(*(one.sum(axis=0) for one in found)), 0.0)
 
