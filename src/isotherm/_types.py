@@ -23,6 +23,8 @@ Params = Any
 RowStates = Any
 Stats = Any
 Rng = np.random.Generator
+# A value as JSON has it, before it is checked.
+Json = Any
 # What JSON holds under its names, once it is read and before it is checked.
 Fields = dict[str, Any]
 

@@ -247,7 +247,7 @@ class Tree:
         similarities = tuple(self.similarities[node] for node in stays if self.similarities)
         return Tree(tuple(parents), leaves, temperatures, similarities)
 
-    def to_dict(self, payload: Sequence[Mapping[str, Any]] | None = None) -> Fields:
+    def to_dict(self, payload: Sequence[Mapping[str, object]] | None = None) -> Fields:
         """Nested plain data: every node with its number, its component or children, and payload.
 
         An inner node has `children` and its `temperature`, or its `similarity`.
@@ -397,7 +397,7 @@ def paths_of(parents: Sequence[int], leaves: Sequence[int]) -> tuple[tuple[int, 
     return tuple(found)
 
 
-def _entry(item: Any) -> tuple[list[Any], int | None, float, float]:
+def _entry(item: Any) -> tuple[list[object], int | None, float, float]:
     """Children, component, temperature and similarity of an item of lists or dictionaries."""
     if _is_integer(item):
         return [], operator.index(item), math.nan, math.nan

@@ -285,7 +285,7 @@ class _Bounds(NamedTuple):
 
 def _without_small(
     data: Data, deviations: Any, vectors: Array, least: Array, few: float = 0.0
-) -> tuple[Any, Array]:
+) -> tuple[object, Array]:
     """Curvatures without the rows that too small a mode lies on, and whether each mode is such.
 
     Where a mode is so dense on rows that they are at most the share `least` (C,) of a component,

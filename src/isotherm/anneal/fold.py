@@ -6,14 +6,11 @@ out for a row does not depend on the rows that came with it.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from isotherm import _nested
 from isotherm._nested import T
 from isotherm._types import Params, RowStates
-from isotherm.anneal.trace import State
 from isotherm.data.base import Array, Block
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import CountModel
@@ -97,7 +94,7 @@ def _rows(state: T, index: Array) -> T:
     return _nested.apply(lambda field: field[index], state)
 
 
-def _moved(old: Any, new: Any, tol: float) -> Array:
+def _moved(old: RowStates, new: RowStates, tol: float) -> Array:
     """Whether each row moved in any field, (I,)."""
     moved = [
         np.abs(now - before).max(axis=rest) > tol * now.sum(axis=rest)
@@ -107,6 +104,6 @@ def _moved(old: Any, new: Any, tol: float) -> Array:
     return np.asarray(np.any(moved, axis=0))
 
 
-def _write(result: Any, index: Array, state: State) -> None:
+def _write(result: RowStates, index: Array, state: RowStates) -> None:
     for whole, part in zip(result, state, strict=True):
         whole[index] = part

@@ -7,7 +7,7 @@ Choi's total perplexity (unseen documents under a document-level density).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -148,7 +148,7 @@ def _predict(
     block: Block,
     rows: RowStates,
     model: CountModel,
-    params: Any,
+    params: Params,
     background: Array,
     smoothing: float,
 ) -> Expected[RowStates, _Tokens]:

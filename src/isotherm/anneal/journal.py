@@ -14,8 +14,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from isotherm.anneal.heldout import Heldout
 from isotherm.anneal.run_state import RunState
 from isotherm.anneal.trace import Fit, State
+from isotherm.models.base import Model
 
 
 class Page(Protocol):
@@ -46,10 +48,10 @@ class Journal(Protocol):
     def page(
         self,
         annealer: Any,
-        model: Any,
+        model: Model,
         data: Any,
         rng: np.random.Generator,
-        heldout: Any,
+        heldout: Heldout | None,
         state: State | None,
     ) -> Page:
         """Page of the run that begins now; its random numbers are set to where they were."""
@@ -75,10 +77,10 @@ class NoJournal:
     def page(
         self,
         annealer: Any,
-        model: Any,
+        model: Model,
         data: Any,
         rng: np.random.Generator,
-        heldout: Any,
+        heldout: Heldout | None,
         state: State | None,
     ) -> Page:
         """A blank page."""

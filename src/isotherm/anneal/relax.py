@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -72,7 +72,12 @@ def relax(model: Model, data: Data, old: State, new: State, eta: float) -> State
 
 
 def _blend(
-    k: Kernels, block: Block, both: Any, old_mass: Array, new_mass: Array, eta: float
+    k: Kernels,
+    block: Block,
+    both: tuple[RowStates, RowStates],
+    old_mass: Array,
+    new_mass: Array,
+    eta: float,
 ) -> Expected[RowStates, Arrays]:
     """Rows a factor eta along the way, and their total per component."""
     old, new = both

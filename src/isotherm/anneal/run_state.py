@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from isotherm._types import Stats
 from isotherm.anneal.critical import critical_temperatures, first_critical
 from isotherm.anneal.growth.branches import Branches
 from isotherm.anneal.relax import RelaxationState
@@ -85,7 +86,7 @@ class RunState:
     state: State
     fit: Fit
     begin: State | None = None
-    stats: Any = ()
+    stats: Stats = ()
     branches: Branches = field(default_factory=Branches)
     best: Best = field(default_factory=Best)
     temperature: float = NAN

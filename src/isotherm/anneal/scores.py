@@ -8,10 +8,9 @@ P(y|x) is mixed with a little of the smoothed unigram distribution, because esti
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from isotherm._types import Params
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.heldout import SMOOTHING, log_likelihood
 from isotherm.anneal.trace import State
@@ -31,7 +30,7 @@ def completion_halves(counts: Counts, seed: int = 0) -> tuple[Counts, Counts]:
 
 def heldout_log_likelihood(
     model: CountModel,
-    params: Any,
+    params: Params,
     temperature: float,
     given: Counts | Local,
     held: Counts,

@@ -27,7 +27,7 @@ class Stage(NamedTuple):
     """
 
     model: Any
-    params: Any
+    params: Params
     temperature: float
     n_distinct: int
 

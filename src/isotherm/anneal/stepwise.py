@@ -9,14 +9,14 @@ batches; full sweeps measure them.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 
 from isotherm import _nested
-from isotherm._types import Arrays, RowStates, Stats
+from isotherm._types import Array, Arrays, RowStates, Stats
 from isotherm.anneal.trace import State
 from isotherm.data.base import Block
 from isotherm.errors import IsothermError
@@ -127,8 +127,8 @@ def completed(model: Model, data: Data, state: State) -> State:
     return State(params, state.rows, model.prior_energy(params, data.summary))
 
 
-def _mixed(rate: float, scale: float) -> Any:
-    def mix(old: Any, new: Any) -> Any:
+def _mixed(rate: float, scale: float) -> Callable[[Array, Array], Array]:
+    def mix(old: Array, new: Array) -> Array:
         # In double precision, as sums of several blocks are.
         mixed = new.astype(np.float64)
         mixed *= rate * scale

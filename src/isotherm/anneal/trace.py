@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any, Final, NamedTuple
 
 from isotherm._markup import Part, page
+from isotherm._types import Params
 from isotherm.placement.base import RowsHandle
 from isotherm.tree import Tree
 
@@ -25,7 +26,7 @@ JOINED: Final = "joined"
 class State(NamedTuple):
     """Parameters, rows of all blocks, and the part of the energy that no block can see."""
 
-    params: Any
+    params: Params
     rows: RowsHandle
     extra: float
 
@@ -131,7 +132,7 @@ class Step(NamedTuple):
     """The best solution with some number of components that a growing run came through."""
 
     model: Any
-    params: Any
+    params: Params
     temperature: float
     heldout: float
     tree: Tree

@@ -139,7 +139,7 @@ class Checked:
                 raise self.wrong(f"{name}.npy", "its checksum is wrong")
             seen.add(number)
 
-    def about(self, name: str, form: str, version: int) -> dict[str, Any]:
+    def about(self, name: str, form: str, version: int) -> Fields:
         """What a folder says of itself, once the small arrays agree with it."""
         found = self.text(name)
         try:

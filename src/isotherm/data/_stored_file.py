@@ -212,7 +212,7 @@ def _opened(source: object) -> tuple[Iterator[tuple[Piece, int]], Fields]:
     return _of_blocks(source), {}
 
 
-def _of_blocks(blocks: Iterable[Any]) -> Iterator[tuple[Piece, int]]:
+def _of_blocks(blocks: Iterable[object]) -> Iterator[tuple[Piece, int]]:
     for block in blocks:
         counts = as_counts(block, allow_empty=True)
         matrix, first = counts.matrix, 0

@@ -53,7 +53,7 @@ def csr(X: object) -> sparse.csr_array:
     return packed(matrix)
 
 
-def canonical(matrix: sparse.csr_array) -> tuple[NDArray[Any], NDArray[Any]]:
+def canonical(matrix: sparse.csr_array) -> tuple[Array, Array]:
     """Indices and values of a matrix that should be in the form of `csr`, or a ValueError."""
     matrix.check_format(full_check=True)
     if matrix.data.dtype.kind != "f" or not matrix.has_canonical_format:
@@ -162,7 +162,7 @@ def triples_of(mapping: Mapping[Any, Any]) -> list[tuple[object, object, object]
     return [(row, column, count) for (row, column), count in mapping.items()]
 
 
-def factorize(given: list[Any], what: str) -> tuple[NDArray[np.int64], NDArray[np.object_]]:
+def factorize(given: list[object], what: str) -> tuple[NDArray[np.int64], NDArray[np.object_]]:
     """Code of each label and the sorted distinct labels: `labels[codes[i]] == given[i]`."""
     first_seen: dict[Any, int] = {}
     try:

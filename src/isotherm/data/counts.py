@@ -107,7 +107,7 @@ class Counts:
         return new
 
     @classmethod
-    def from_pairs(cls, rows: Any, columns: Any, counts: Any = None) -> Self:
+    def from_pairs(cls, rows: object, columns: Any, counts: Any = None) -> Self:
         """Counts of parallel sequences of labels; pairs that repeat add up.
 
         Parameters
@@ -160,7 +160,7 @@ class Counts:
         Counts
         """
         rows: list[Any] = []
-        columns: list[Any] = []
+        columns: list[object] = []
         counts: list[Any] = []
         if isinstance(triples, Mapping):
             triples = convert.triples_of(triples)
@@ -228,7 +228,7 @@ class Counts:
             return float(self.matrix.data.sum(dtype=np.float64))
 
     @property
-    def indptr(self) -> NDArray[Any]:
+    def indptr(self) -> Array:
         """Where each row begins among the non-zeros, (I + 1,)."""
         return np.asarray(self.matrix.indptr)
 
@@ -372,11 +372,11 @@ class Counts:
 
 def as_counts(
     X: Any,
-    row_names: Any = None,
+    row_names: object = None,
     column_names: Any = None,
     *,
     allow_empty: bool = False,
-    row_ids: Any = None,
+    row_ids: object = None,
 ) -> Counts:
     """Counts of whatever holds a table of counts.
 
@@ -414,7 +414,7 @@ def as_counts(
     return counts
 
 
-def _opened(X: object) -> tuple[Any, Any, Any]:
+def _opened(X: object) -> tuple[Any, Any, object]:
     """Matrix, row names and column names found in X, each None where X has none."""
     if isinstance(X, Counts):
         return X.matrix, X.row_names, X.column_names

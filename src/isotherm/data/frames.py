@@ -25,7 +25,7 @@ class Wide(NamedTuple):
 class Long(NamedTuple):
     """A frame with one line per pair: parallel lists, and counts or None."""
 
-    rows: list[Any]
+    rows: list[object]
     columns: list[Any]
     counts: NDArray[np.float64] | None
 
@@ -35,7 +35,7 @@ def is_frame(X: object) -> bool:
     return hasattr(type(X), "columns")
 
 
-def read_wide(X: Any) -> Wide:
+def read_wide(X: object) -> Wide:
     """Values, row labels and column names of a wide frame.
 
     The index of a pandas frame gives the row labels unless it merely numbers the rows.
@@ -66,7 +66,7 @@ def _labels(index: Any) -> list[Any] | None:
     return None if index is None or _is_default(index) else list(index)
 
 
-def read_long(X: Any, row: str, column: str, count: str | None) -> Long:
+def read_long(X: object, row: str, column: str, count: str | None) -> Long:
     """The columns of a long frame that hold row labels, column labels and counts."""
     frame, _ = _open(X)
     for role, name in (("row", row), ("column", column), ("count", count)):
@@ -80,14 +80,14 @@ def read_long(X: Any, row: str, column: str, count: str | None) -> Long:
     return Long(frame.get_column(row).to_list(), frame.get_column(column).to_list(), counts)
 
 
-def read_rows(X: Any) -> Iterator[Fields]:
+def read_rows(X: object) -> Iterator[Fields]:
     """The rows of a frame, each as a mapping from names of columns to values."""
     frame, _ = _open(X)
     rows: Iterator[dict[str, Any]] = frame.iter_rows(named=True)
     return rows
 
 
-def _open(X: Any) -> tuple[Any, Any]:
+def _open(X: Any) -> tuple[Any, object]:
     """Narwhals frame in memory, and the pandas index or None."""
     try:
         import narwhals as nw

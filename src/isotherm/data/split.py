@@ -217,7 +217,7 @@ def _deal_tokens(
             "2**53. Scale the counts down."
         )
     rest = values.astype(np.int64)
-    parts: list[NDArray[Any]] = []
+    parts: list[Array] = []
     for k in range(len(shares) - 1):
         drawn = rng.binomial(rest, shares[k] / shares[k:].sum())
         parts.append(drawn.astype(np.float64))

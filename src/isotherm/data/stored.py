@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from isotherm._types import Fields
+from isotherm._types import Array, Fields
 from isotherm.data import _stored_file, convert
 from isotherm.data._stored_check import Checked
 from isotherm.data.counts import Counts
@@ -184,17 +184,17 @@ class StoredCounts:
         return bool(self._about["integral"])
 
     @property
-    def row_totals(self) -> NDArray[Any]:
+    def row_totals(self) -> Array:
         """Sums n(x) of the rows, (I,), in a file."""
         return self._files.array("row_totals", self.n_rows)
 
     @property
-    def column_totals(self) -> NDArray[Any]:
+    def column_totals(self) -> Array:
         """Sums n(y) of the columns, (J,)."""
         return np.array(self._files.array("column_totals", self.n_columns))
 
     @property
-    def indptr(self) -> NDArray[Any]:
+    def indptr(self) -> Array:
         """Where each row begins, (I + 1,), in a file."""
         return self._files.array("indptr", self.n_rows + 1)
 

@@ -68,7 +68,11 @@ def draw(
 
 
 def accuracies(
-    features: Any, drawn: Draw, *, classifier: Any = None, strengths: Sequence[float] = (1, 10, 100)
+    features: Any,
+    drawn: Draw,
+    *,
+    classifier: object = None,
+    strengths: Sequence[float] = (1, 10, 100),
 ) -> Array:
     """Share of the hidden labels that a classifier of the shown ones finds, for each C, (n_C,).
 

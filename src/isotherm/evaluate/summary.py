@@ -144,10 +144,10 @@ def evaluate_topics(
     model: CountModel,
     X: Any,
     *,
-    heldout: Any = None,
+    heldout: object = None,
     reference: Any = None,
     labels: Any = None,
-    fits: Sequence[Any] = (),
+    fits: Sequence[object] = (),
     n_words: int = 10,
     measures: Sequence[str] = MEASURES,
     words: Sequence[str] | None = None,
@@ -231,7 +231,7 @@ def _names(model: Model, counts: Counts, words: Any) -> Any:
     return names
 
 
-def _reference(counts: Counts, reference: Any, names: Any) -> tuple[Any, Any]:
+def _reference(counts: Counts, reference: Any, names: object) -> tuple[Any, Any]:
     """Where words are looked up, and the names to look them up by, if not by column."""
     if reference is None:
         return counts, None
@@ -253,7 +253,7 @@ def _perplexity(
 
 
 def _agreement(
-    model: Any, X: Any, labels: Any, n_rows: int, skipped: dict[str, str]
+    model: Any, X: object, labels: Any, n_rows: int, skipped: dict[str, str]
 ) -> dict[str, float]:
     if labels is None:
         skipped["agreement"] = "needs labels of the rows (labels=)"

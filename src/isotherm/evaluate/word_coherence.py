@@ -49,7 +49,7 @@ class Coherence(NamedTuple):
 
 
 def coherence(
-    topics: Any,
+    topics: object,
     reference: Any,
     measure: str = "npmi",
     n_words: int = 10,
@@ -183,7 +183,7 @@ def _width(window: int | str, measure: str, counted: bool) -> int | None:
 
 
 def _lists(
-    topics: Any, counts: Counts | None, n_words: int, words: Sequence[str] | None
+    topics: object, counts: Counts | None, n_words: int, words: Sequence[str] | None
 ) -> list[list[Any]]:
     """Top words of each topic, or their columns where counts have the same columns as topics."""
     listed = word_lists(topics, n_words)

@@ -21,15 +21,15 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 
-from isotherm._types import Array, Fields
+from isotherm._types import Array, Fields, Json
 from isotherm.errors import IsothermError
 from isotherm.format.atomic import replacing
 
-Migration = Callable[[dict[str, Any]], dict[str, Any]]
+Migration = Callable[[Fields], Fields]
 
 FORMAT = "isotherm"
 VERSION = 1
@@ -60,7 +60,7 @@ class Archive(NamedTuple):
     """What a file holds: its kind, a JSON value, and arrays by name."""
 
     kind: str
-    content: Any
+    content: Json
     arrays: dict[str, Array]
 
 
@@ -80,7 +80,7 @@ class Opened(NamedTuple):
 
     file: zipfile.ZipFile
     members: dict[str, zipfile.ZipInfo]
-    meta: dict[str, Any]
+    meta: Fields
     written: Written
     size: int
 
@@ -193,7 +193,7 @@ def weighed(text: bytes) -> tuple[int, int]:
     return values, deepest
 
 
-def parsed(text: bytes, allowed: int) -> Any:
+def parsed(text: bytes, allowed: int) -> Json:
     """The value of JSON in UTF-8, unless it would take more than the allowed bytes."""
     values, depth = weighed(text)
     if depth > DEEPEST:
@@ -232,7 +232,7 @@ class _Summed:
     def __init__(self, file: IO[bytes]) -> None:
         self.file, self.sum = file, hashlib.sha256()
 
-    def write(self, data: Any) -> int:
+    def write(self, data: bytes) -> int:
         self.sum.update(data)
         return self.file.write(data)
 
@@ -327,7 +327,7 @@ def _meta(path: Path, meta: object) -> Fields:
 
 
 def read_array(
-    path: Path, file: zipfile.ZipFile, member: zipfile.ZipInfo, described: Mapping[str, Any]
+    path: Path, file: zipfile.ZipFile, member: zipfile.ZipInfo, described: Fields
 ) -> Array:
     """An array of a file, once it is seen to be what the metadata say of it."""
     name = member.filename

@@ -10,14 +10,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from isotherm._types import Array, Fields
+from isotherm._types import Array, Fields, Json
 from isotherm.errors import IsothermError
 from isotherm.format.archive import MOST_COMPRESSED, SLACK, VALUE
 
@@ -101,7 +101,7 @@ class Writer:
         # array's only as long as that lives.
         self._known: dict[int, tuple[Array, Fields]] = {}
 
-    def encode(self, value: object, where: str) -> Any:
+    def encode(self, value: object, where: str) -> Json:
         """JSON of a value; `where` names it in errors."""
         if value is None or type(value) in (bool, int, str):
             return value
@@ -121,16 +121,16 @@ class Writer:
             return {TAG: "enum", "type": type(value).__name__, "name": value.name}
         return self._numeric(value, where)
 
-    def _items(self, values: Any, where: str) -> list[Any]:
+    def _items(self, values: Iterable[object], where: str) -> list[object]:
         return [self.encode(one, f"{where}[{i}]") for i, one in enumerate(values)]
 
-    def _named(self, values: Mapping[Any, Any], where: str) -> Fields:
+    def _named(self, values: Mapping[str, object], where: str) -> Fields:
         for name in values:
             if type(name) is not str:
                 raise _unknown(name, f"a key of {where}")
         return {name: self.encode(one, f"{where}.{name}") for name, one in values.items()}
 
-    def _numeric(self, value: object, where: str) -> Any:
+    def _numeric(self, value: object, where: str) -> Json:
         """JSON of what numpy and scipy hold."""
         if hasattr(value, "on_device"):
             value = np.asarray(value)
@@ -150,12 +150,12 @@ class Writer:
             return self._generator("random_state", value.get_state(legacy=False), where)
         raise _unknown(value, where)
 
-    def _generator(self, tag: str, state: Any, where: str) -> Any:
+    def _generator(self, tag: str, state: Mapping[str, object], where: str) -> Json:
         if state.get("bit_generator") not in GENERATORS:
             raise _unknown(state.get("bit_generator"), where)
         return {TAG: tag, "state": self.encode(dict(state), where)}
 
-    def _array(self, value: Array, where: str) -> Any:
+    def _array(self, value: Array, where: str) -> Json:
         if type(value) is not np.ndarray:
             raise _unknown(value, where)
         if value.dtype.kind in "OU":
@@ -173,7 +173,7 @@ class Writer:
             self._known[id(value)] = value, found
         return self._known[id(value)][1]
 
-    def _text(self, value: Array, where: str) -> Any:
+    def _text(self, value: Array, where: str) -> Json:
         """Strings are their bytes in UTF-8 and where each begins; other labels stay as they are."""
         wide = value.dtype.kind == "U" and value.nbytes > SLACK
         if wide and value.dtype.itemsize > 4 * MOST_COMPRESSED:
@@ -238,10 +238,10 @@ class Reader:
     def _float(self, given: Fields) -> float:
         return float({"nan": "nan", "inf": "inf", "-inf": "-inf"}[given["value"]])
 
-    def _tuple(self, given: dict[str, object]) -> tuple[Any, ...]:
+    def _tuple(self, given: dict[str, object]) -> tuple[object, ...]:
         return tuple(self._list(given["items"]))
 
-    def _list(self, given: object) -> list[Any]:
+    def _list(self, given: object) -> list[object]:
         if not isinstance(given, list):
             raise ValueError("items are no list")
         return [self.decode(one) for one in given]
@@ -300,7 +300,7 @@ class Reader:
     def _objects(self, given: Fields) -> Array:
         return self._labels(self._list(given["items"]), given)
 
-    def _labels(self, items: list[Any], given: Fields) -> Array:
+    def _labels(self, items: list[object], given: Fields) -> Array:
         """Array of the given items, of objects or of text of a fixed width."""
         dtype = np.dtype(_text_of(given["dtype"]))
         longest = max((len(one) for one in items if type(one) is str), default=0)
@@ -322,7 +322,7 @@ class Reader:
         made.set_state(state)
         return made
 
-    _TAGS: ClassVar[dict[str, Callable[..., Any]]] = {
+    _TAGS: ClassVar[dict[str, Callable[..., object]]] = {
         "float": _float,
         "tuple": _tuple,
         "dict": _dict,
@@ -338,7 +338,7 @@ class Reader:
     }
 
 
-def _bit_generator(state: Any) -> Any:
+def _bit_generator(state: Fields) -> Any:
     name = state["bit_generator"]
     if name not in GENERATORS:
         raise ValueError(f"{str(name)[:40]!r} is no bit generator")

@@ -215,7 +215,7 @@ class Neighbors:
 
 
 def neighbor_graph(
-    X: Any,
+    X: object,
     n_neighbors: int = 10,
     *,
     y: Any = None,
@@ -271,7 +271,7 @@ def neighbor_graph(
 
 
 def with_labels(
-    W: Any, y: Any, *, max_label_edges: int | None = None, random_state: Any = None
+    W: object, y: Any, *, max_label_edges: int | None = None, random_state: Any = None
 ) -> sparse.csr_array:
     """Graph (N, N) after labels: rows of one label are neighbours, rows of two labels are not.
 

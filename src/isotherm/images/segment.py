@@ -45,7 +45,7 @@ RATE, MARGIN = 0.8, 0.5
 
 
 def segment(
-    image: Any,
+    image: object,
     n_segments: int,
     *,
     step: int = 8,
@@ -185,7 +185,7 @@ def as_grey(image: Any) -> Array:
 
 
 def _check_settings(
-    n_segments: Any, step: Any, smoothing: Any, n_init: Any, callbacks: Any, n_jobs: Any
+    n_segments: object, step: Any, smoothing: object, n_init: object, callbacks: Any, n_jobs: object
 ) -> None:
     _checks.integer("n_segments", n_segments, 2)
     _checks.integer("step", step, 1)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from isotherm._types import Stats
 from isotherm.anneal.growth.branches import Branches
 from isotherm.anneal.relax import RelaxationState
 from isotherm.anneal.run_state import Best, RunState, Solution
@@ -20,7 +21,7 @@ class Grown(NamedTuple):
 
     model: Any
     state: State
-    stats: Any = ()
+    stats: Stats = ()
     branches: Branches = Branches()
 
 
@@ -35,7 +36,7 @@ class Sweeps(NamedTuple):
     sweep: int = 0
     before: int = 0
     step: int = 0
-    stats: Any = ()
+    stats: Stats = ()
 
 
 class Point(NamedTuple):
@@ -58,7 +59,7 @@ def add(registry: codec.Registry, check: Callable[[RunState], None]) -> None:
     registry.add("Sweeps", checked(codec.plain(Sweeps), parts.check_fields))
     point = checked(codec.plain(Point), parts.check_fields)
 
-    def build(values: dict[str, Any]) -> RunState:
+    def build(values: dict[str, object]) -> RunState:
         run = run_of(point.build(values))
         check(run)
         return run

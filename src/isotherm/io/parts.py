@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from isotherm._types import RowStates, Stats
+from isotherm._types import Params, RowStates, Stats
+from isotherm.anneal.trace import State
 from isotherm.io.typed import fits, hints_of
 from isotherm.models.base import CountModel, Model
 from isotherm.placement.cluster.row_versions import Version
@@ -184,7 +185,7 @@ def sizes_of(model: Any) -> Sizes:
     return sizes
 
 
-def check_params(model: CountModel, params: Any, sizes: Sizes) -> None:
+def check_params(model: CountModel, params: Params, sizes: Sizes) -> None:
     """Refuse parameters that are not those of the model; models of one's own are not known here."""
     name = type(model).__name__
     if name in MODELS:
@@ -198,7 +199,7 @@ def check_params(model: CountModel, params: Any, sizes: Sizes) -> None:
         raise ValueError(f"{name} is no model of {type(params).__name__}")
 
 
-def check_hierarchy(model: Any, params: Any) -> None:
+def check_hierarchy(model: Any, params: Params) -> None:
     """Refuse a tree without an end, or shares for other paths."""
     if any(not -1 <= parent < node for node, parent in enumerate(model.parents)):
         raise ValueError("a parent stands before its children, and -1 before a root")
@@ -214,7 +215,7 @@ def check_hierarchy(model: Any, params: Any) -> None:
         raise ValueError(f"shares of {params.share.shape[1]} nodes, and paths have {depth}")
 
 
-def check_state(model: CountModel, state: Any, sizes: Sizes) -> None:
+def check_state(model: CountModel, state: State, sizes: Sizes) -> None:
     """Refuse a state that is not one of the model."""
     check_params(model, state.params, sizes)
     check_rows(model, state.rows, sizes)

@@ -230,7 +230,7 @@ def _is_fitted(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_")
 
 
-def _made(kind: type[Any], values: Fields) -> Any:
+def _made(kind: type[object], values: Fields) -> Any:
     params, fitted = values["params"], values["fitted"]
     made = kind(**_of_this_version(kind, params))
     for name, value in fitted.items():

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
+from isotherm._types import DType
 from isotherm.data.base import Block
 from isotherm.data.linked import Links
 from isotherm.data.vectors import VectorBlock
@@ -103,7 +103,7 @@ class Kernels(Protocol):
     """A backend. Outputs have the backend's dtype unless float64 is promised."""
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """Type of the tables.
 
         Energies and masses are float64 in every backend. Sums over many rows are added up in

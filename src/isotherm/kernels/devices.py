@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from isotherm._types import DType
 from isotherm.errors import IsothermError
 from isotherm.kernels.cpu.backend import Cpu
 
@@ -77,7 +78,7 @@ class Elsewhere:
     n_threads: int | None = None
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """Type of the tables."""
         return np.dtype("float32" if self.precision == "bfloat16" else self.precision)
 

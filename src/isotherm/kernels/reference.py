@@ -6,7 +6,6 @@ Materialises (nnz, K) arrays on purpose: the formulas of the papers, nothing els
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp, softmax
@@ -27,7 +26,7 @@ class Reference(LinkedReference):
     """Reference backend; satisfies `isotherm.kernels.base.Kernels`."""
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """Always float64."""
         return np.dtype(np.float64)
 

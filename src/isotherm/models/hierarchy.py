@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from isotherm._types import RowStates
+from isotherm._types import RowStates, Stats
 from isotherm.data.base import Array, Block, Summary
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
@@ -181,7 +181,9 @@ class Hierarchy(Topics):
         square = np.zeros((len(table) if kept else 0, len(weight)))
         return HierarchyParams(np.asarray(weight), share, tokens, nodes, square)
 
-    def start(self, params: HierarchyParams, block: Block, k: Kernels) -> Any:
+    def start(
+        self, params: HierarchyParams, block: Block, k: Kernels
+    ) -> HierarchyRows | ClusterRows:
         """Q(c|x) = P(c), and w(a;x,c) = w(a;c)."""
         posterior = np.tile(params.weight, (block.n_rows, 1)).astype(k.dtype)
         if self.weights != "full":
@@ -217,7 +219,7 @@ class Hierarchy(Topics):
         return Expected(ClusterRows(sums.posterior), stats, -scale * sums.log_z)
 
     def maximize(
-        self, stats: Any, params: HierarchyParams, temperature: float, k: Kernels
+        self, stats: Stats, params: HierarchyParams, temperature: float, k: Kernels
     ) -> tuple[HierarchyParams, float]:
         """P(y|a), P(c) and w from expected counts (eqs. 37-39)."""
         share, square = params.share, params.square

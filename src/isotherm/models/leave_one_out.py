@@ -84,12 +84,12 @@ class AspectLeaveOneOut(Aspect):
         """The plain model: no token of a new row is in the counts."""
         return Aspect(self.n_components, self.temper_prior)
 
-    def init(self, summary: Summary, table: Array) -> Any:
+    def init(self, summary: Summary, table: Array) -> Params:
         """Equal P(a), and the counts that the given distributions (J, K) stand for."""
         params = super().init(summary, table)
         return CountedAspects(*params, np.asarray(table, np.float64) * params.row_mass)
 
-    def start(self, params: Any, block: Block, k: Kernels) -> Any:
+    def start(self, params: Params, block: Block, k: Kernels) -> RowStates:
         """P(a|x) = P(a), and nothing to leave out."""
         nothing = np.zeros((block.nnz, len(params.weight)), k.dtype)
         return PairRows(super().start(params, block, k).table.astype(np.float64), nothing)
@@ -105,20 +105,20 @@ class AspectLeaveOneOut(Aspect):
         return Expected(PairRows(sums.rows, sums.posterior), AspectStats(sums.columns), energy)
 
     def maximize(
-        self, stats: AspectStats, params: Any, temperature: float, k: Kernels
-    ) -> tuple[Any, float]:
+        self, stats: AspectStats, params: Params, temperature: float, k: Kernels
+    ) -> tuple[Params, float]:
         """As `Aspect`, and keeps the counts."""
         reached, energy = super().maximize(stats, params, temperature, k)
         return CountedAspects(*reached, np.asarray(stats.word, np.float64)), energy
 
-    def project(self, relaxed: Any, reached: Any) -> Any:
+    def project(self, relaxed: Params, reached: Params) -> Params:
         """As `Aspect`, with the counts of the EM point moved along."""
         valid = super().project(relaxed, reached)
         return CountedAspects(*valid, _moved(reached, valid.word_topic))
 
-    def perturb(self, params: Params, rng: np.random.Generator, noise: float) -> Any:
+    def perturb(self, params: Params, rng: np.random.Generator, noise: float) -> Params:
         """Noise on P(y|a) and the same noise on the counts."""
-        noisy: Any = super().perturb(params, rng, noise)
+        noisy: Params = super().perturb(params, rng, noise)
         return noisy._replace(columns=_moved(params, noisy.word_topic))
 
 
@@ -157,14 +157,14 @@ class ClusterLeaveOneOut(Cluster):
         """The plain model: new rows are in no counts."""
         return Cluster(self.n_components, self.pseudo_count, self.temper_prior)
 
-    def init(self, summary: Summary, table: Array) -> Any:
+    def init(self, summary: Summary, table: Array) -> Params:
         """Equal weights, and the counts that the given distributions (J, K) stand for."""
         params = super().init(summary, table)
         columns = np.asarray(table, np.float64) * params.tokens
         mass = params.weight * summary.row_weight
         return CountedClusters(*params, columns, mass, self.pseudo_count * unigram(summary))
 
-    def start(self, params: Any, block: Block, k: Kernels) -> ClusterRows:
+    def start(self, params: Params, block: Block, k: Kernels) -> ClusterRows:
         """Nothing to leave out."""
         return ClusterRows(np.zeros((block.n_rows, len(params.weight)), k.dtype))
 
@@ -191,8 +191,8 @@ class ClusterLeaveOneOut(Cluster):
         return Expected(ClusterRows(sums.posterior), stats, energy)
 
     def maximize(
-        self, stats: ClusterStats, params: Any, temperature: float, k: Kernels
-    ) -> tuple[Any, float]:
+        self, stats: ClusterStats, params: Params, temperature: float, k: Kernels
+    ) -> tuple[Params, float]:
         """As `Cluster`, and keeps the counts."""
         reached, energy = super().maximize(stats, params, temperature, k)
         columns = np.asarray(stats.word, np.float64)
@@ -200,15 +200,15 @@ class ClusterLeaveOneOut(Cluster):
         pseudo = self.pseudo_count * totals / totals.sum()
         return CountedClusters(*reached, columns, stats.mass, pseudo), energy
 
-    def project(self, relaxed: Any, reached: Any) -> Any:
+    def project(self, relaxed: Params, reached: Params) -> Params:
         """As `Cluster`, with the counts of the EM point moved along."""
         valid = super().project(relaxed, reached)
         columns = _moved(reached, valid.word_topic)
         return CountedClusters(*valid, columns, reached.mass, reached.pseudo)
 
-    def perturb(self, params: Params, rng: np.random.Generator, noise: float) -> Any:
+    def perturb(self, params: Params, rng: np.random.Generator, noise: float) -> Params:
         """Noise on P(y|c) and the same noise on the counts."""
-        noisy: Any = super().perturb(params, rng, noise)
+        noisy: Params = super().perturb(params, rng, noise)
         return noisy._replace(columns=_moved(params, noisy.word_topic))
 
 

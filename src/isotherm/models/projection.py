@@ -7,7 +7,6 @@ means of the clusters have rank K at most. Yu, Yu, Tresp & Kriegel 2005; Keller 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -92,7 +91,7 @@ class Projection(Topics):
         """Counts in each cluster, (M,)."""
         raise NotImplementedError
 
-    def posterior(self, params: Any, rows: RowStates) -> Array:
+    def posterior(self, params: Params, rows: RowStates) -> Array:
         """Clusters of each row, (I, M), rows sum to one."""
         raise NotImplementedError
 
@@ -114,7 +113,7 @@ class Projection(Topics):
         """P(y|x) = sum_c Q(c|x) sum_k P(k|c) P(y|k), as weights of topics."""
         return Mixture(self.posterior(params, rows) @ self.centres(params), params.word_topic)
 
-    def projected(self, params: Any, rows: RowStates, block: Block, k: Kernels) -> Array:
+    def projected(self, params: Params, rows: RowStates, block: Block, k: Kernels) -> Array:
         """Share of each topic in the counts of each row, (I, K), given all of its clusters.
 
         sum_m Q(m|x) sum_y n(x,y) phi_myk / n(x), phi ~ theta_mk beta_ky; the centres of the
@@ -151,7 +150,7 @@ class Projection(Topics):
 
     def deviation(
         self,
-        params: Any,
+        params: Params,
         rows: RowStates,
         block: Block,
         temperature: float,
@@ -172,7 +171,7 @@ class Projection(Topics):
     def _distinct(self, params: Params) -> Array:
         return distinct_components(self.cluster_weights(params), self.means(params))
 
-    def joined(self, params: Params) -> Any | None:
+    def joined(self, params: Params) -> Params | None:
         """Parameters with clusters joined that are better one; None where there are none.
 
         Maximum likelihood does not mind copies.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from isotherm import _nested
+from isotherm._types import RowStates
 from isotherm.data.base import Array, Block, blocks_of, row_bounds
 from isotherm.data.counts import Counts
 from isotherm.kernels.base import Kernels
@@ -110,7 +111,7 @@ class Local:
         found[within] = [part.rows for part in parts]
         return tuple(found), stats, float(sum(part.energy for part in parts))
 
-    def gather(self, rows: RowsHandle) -> Any:
+    def gather(self, rows: RowsHandle) -> RowStates:
         """Row states of all blocks as one named tuple of arrays (I, ...), in the order of rows."""
         whole = _nested.concatenate(rows)
         if self.laid is None:

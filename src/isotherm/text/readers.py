@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from isotherm._types import Fields
 from isotherm.errors import IsothermError
 from isotherm.text.opening import read_lines, read_text
 from isotherm.text.problems import Problems
@@ -191,7 +192,7 @@ def _trec_record(text: str, path: Path, line: int, problems: Problems) -> Iterat
                 problems.add(str(path), line, "<TEXT> without </TEXT>")
                 return
             # Others that nothing closes, <P> or <BR>, have no text of their own.
-    record: dict[str, Any] = {name: "\n".join(parts) for name, parts in values.items()}
+    record: Fields = {name: "\n".join(parts) for name, parts in values.items()}
     if "text" not in record:
         rest = [part for name, parts in values.items() if name != "docno" for part in parts]
         record["text"] = "\n".join(rest) if rest else _untagged(text)

@@ -8,8 +8,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from isotherm._types import RowStates
 from isotherm.data import frames
 from isotherm.errors import IsothermError
 from isotherm.text import headers
@@ -80,7 +81,7 @@ def _layout(path: Path, sample: list[str], told: str | None, columns: Columns) -
 
 
 def _rows(
-    rows: Any, layout: _Layout, skipped: int, path: Path, problems: Problems
+    rows: RowStates, layout: _Layout, skipped: int, path: Path, problems: Problems
 ) -> Iterator[Record]:
     names = None if layout.header else [f"column {i}" for i in range(1, layout.width + 1)]
     wanted = "the header has" if layout.header else "other rows have"

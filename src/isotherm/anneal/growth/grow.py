@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from isotherm import _nested
-from isotherm._types import RowStates, Stats
+from isotherm._types import Params, RowStates, Stats
 from isotherm.anneal.critical import component_splits
 from isotherm.anneal.run_state import RunState, Solution
 from isotherm.anneal.trace import Record, State, Step
@@ -245,7 +245,7 @@ def _lengths(run: RunState, data: Data) -> Array:
 
 
 def _count(
-    k: Kernels, block: Block, rows: RowStates, model: GrowingModel, params: Any
+    k: Kernels, block: Block, rows: RowStates, model: GrowingModel, params: Params
 ) -> Expected[tuple[()], _Tokens]:
     weights = np.asarray(_nested.on_host(model.mixture(params, rows)).weights, np.float64)
     return Expected((), _Tokens((block.row_totals * block.weight) @ weights), 0.0)

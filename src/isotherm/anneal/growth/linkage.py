@@ -8,13 +8,14 @@ columns are alike belong together.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from isotherm import _nested
 from isotherm._types import Params, RowStates
 from isotherm.data.base import Array, Block
+from isotherm.kernels.base import Kernels
 from isotherm.models.base import CountModel
 from isotherm.placement.base import Data, Expected, RowsHandle
 from isotherm.tree import Tree
@@ -150,7 +151,7 @@ def tree_of(joins: list[Join], similarities: list[float]) -> Tree:
 
 
 def _meetings(
-    k: Any, block: Block, rows: RowStates, model: CountModel, params: Any
+    k: Kernels, block: Block, rows: RowStates, model: CountModel, params: Params
 ) -> Expected[tuple[()], _Meetings]:
     weights = np.asarray(_nested.on_host(model.mixture(params, rows)).weights, np.float64)
     heavy = np.asarray(block.row_totals * block.weight, np.float64)

@@ -13,10 +13,11 @@ import itertools
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from isotherm._types import Stats
 from isotherm.anneal.callbacks import Callback, HeldoutRule, limits, time_is_up
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.growth.branches import Branches
@@ -284,7 +285,7 @@ class _Whole(NamedTuple):
 
     step: Step
     state: State
-    stats: Any
+    stats: Stats
 
 
 def _swept(data: Data, found: _Found) -> _Whole:

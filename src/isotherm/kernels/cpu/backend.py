@@ -77,7 +77,7 @@ class Cpu(LinkedRows):
     n_threads: int | None = None
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """Type of the tables."""
         return np.dtype(self.precision)
 

@@ -15,6 +15,8 @@ import numpy as np
 import torch
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from isotherm._types import Array, DType
+
 # Up to so many numbers a result is kept on the host.
 FEW = 1 << 16
 
@@ -55,9 +57,9 @@ class DeviceArray(NDArrayOperatorsMixin):
     # What numpy's arrays say of themselves -----------------------------------------------------
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """Type of the numbers, as numpy names it."""
-        found: np.dtype[Any] = NUMPY[self.value.dtype] if self.on_device else self.value.dtype
+        found: DType = NUMPY[self.value.dtype] if self.on_device else self.value.dtype
         return found
 
     @property
@@ -126,7 +128,7 @@ class DeviceArray(NDArrayOperatorsMixin):
 
     # To and fro --------------------------------------------------------------------------------
 
-    def host(self) -> np.ndarray[Any, Any]:
+    def host(self) -> Array:
         """The numbers on the host; theirs own memory where they come from the device."""
         if not self.on_device:
             return np.asarray(self.value)
@@ -137,7 +139,7 @@ class DeviceArray(NDArrayOperatorsMixin):
         pinned.copy_(self.value)
         return np.asarray(pinned.numpy())
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         found = self.host()
         if dtype is not None and found.dtype != dtype:
             return found.astype(dtype)
@@ -175,34 +177,34 @@ class DeviceArray(NDArrayOperatorsMixin):
         return DeviceArray(self.value.reshape(tuple(int(n) for n in wanted)), self.place)
 
     def sum(
-        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+        self, axis: Any = None, dtype: Any = None, out: object = None, keepdims: bool = False
     ) -> Any:
         """Sum along axes."""
         return np.sum(self, axis=axis, dtype=dtype, keepdims=keepdims)
 
     def mean(
-        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+        self, axis: Any = None, dtype: Any = None, out: object = None, keepdims: bool = False
     ) -> Any:
         """Mean along axes."""
         return np.mean(self, axis=axis, dtype=dtype, keepdims=keepdims)
 
-    def max(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    def max(self, axis: Any = None, out: object = None, keepdims: bool = False) -> Any:
         """Largest along axes."""
         return np.amax(self, axis=axis, keepdims=keepdims)
 
-    def min(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    def min(self, axis: Any = None, out: object = None, keepdims: bool = False) -> Any:
         """Smallest along axes."""
         return np.amin(self, axis=axis, keepdims=keepdims)
 
-    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    def any(self, axis: Any = None, out: object = None, keepdims: bool = False) -> Any:
         """Whether any is true."""
         return np.any(self, axis=axis, keepdims=keepdims)
 
-    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    def all(self, axis: Any = None, out: object = None, keepdims: bool = False) -> Any:
         """Whether all are true."""
         return np.all(self, axis=axis, keepdims=keepdims)
 
-    def argmax(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    def argmax(self, axis: Any = None, out: object = None, keepdims: bool = False) -> Any:
         """Where the largest is, the first of them."""
         return np.argmax(self, axis=axis, keepdims=keepdims)
 
@@ -219,7 +221,7 @@ class DeviceArray(NDArrayOperatorsMixin):
         found = self.value[plain(index)]
         return DeviceArray(found, self.place) if isinstance(found, np.ndarray) else found
 
-    def __setitem__(self, index: Any, given: Any) -> None:
+    def __setitem__(self, index: Any, given: object) -> None:
         if not self.on_device:
             self.value[plain(index)] = plain(given)
             return
@@ -234,11 +236,11 @@ class DeviceArray(NDArrayOperatorsMixin):
         ufunc: np.ufunc,
         method: str,
         *inputs: Any,
-        out: Any = None,
+        out: object = None,
         where: Any = True,
         dtype: Any = None,
         casting: str = "same_kind",
-        axis: Any = 0,
+        axis: object = 0,
         keepdims: bool = False,
         initial: Any = None,
     ) -> Any:

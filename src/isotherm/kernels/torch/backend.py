@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from isotherm._types import DType
 from isotherm.data.base import Block
 from isotherm.data.vectors import VectorBlock
 from isotherm.errors import IsothermError
@@ -72,7 +73,7 @@ class Torch(LinkedTorch):
         return Torch, (self.precision, self.device, self.gathered, self.triton, self.n_threads)
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """Type of the tables."""
         return np.dtype(self.precision)
 

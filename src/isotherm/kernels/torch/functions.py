@@ -93,7 +93,7 @@ def _where(condition: object, x: object, y: object) -> torch.Tensor:
     return torch.where(tensor_of(condition, place), *parts)
 
 
-def _sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> torch.Tensor:
+def _sum(a: object, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> torch.Tensor:
     x = _held(a)
     kind = None if dtype is None else DTYPES[np.dtype(dtype)]
     if axis is None:
@@ -101,7 +101,7 @@ def _sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) ->
     return x.sum(dim=_axes(axis, x), dtype=kind, keepdim=keepdims)
 
 
-def _mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> torch.Tensor:
+def _mean(a: object, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> torch.Tensor:
     x = _held(a)
     count = x.numel() if axis is None else math.prod(x.shape[n] for n in _axes(axis, x))
     whole = np.float64 if dtype is None and not x.is_floating_point() else dtype
@@ -145,16 +145,18 @@ def _axes(axis: object, x: torch.Tensor) -> tuple[int, ...]:
     return tuple(int(n) % x.ndim for n in given)
 
 
-def _like(value: float, a: Any, dtype: Any = None) -> torch.Tensor:
+def _like(value: float, a: object, dtype: Any = None) -> torch.Tensor:
     kind = None if dtype is None else DTYPES[np.dtype(dtype)]
     return torch.full_like(_held(a), value, dtype=kind, memory_format=torch.contiguous_format)
 
 
-def _full_like(a: Any, fill_value: Any, dtype: Any = None) -> torch.Tensor:
+def _full_like(a: object, fill_value: Any, dtype: Any = None) -> torch.Tensor:
     return _like(float(fill_value), a, dtype)
 
 
-def _einsum(subscripts: str, *arrays: Any, dtype: Any = None, optimize: Any = None) -> torch.Tensor:
+def _einsum(
+    subscripts: str, *arrays: object, dtype: Any = None, optimize: object = None
+) -> torch.Tensor:
     tensors, _ = _tensors(arrays)
     if dtype is not None:
         tensors = [one.to(DTYPES[np.dtype(dtype)]) for one in tensors]
@@ -195,7 +197,7 @@ def _outer(a: Any, b: Any) -> torch.Tensor:
     return first[:, None] * second[None, :]
 
 
-def _tile(a: Any, reps: Any) -> torch.Tensor:
+def _tile(a: Any, reps: object) -> torch.Tensor:
     place = first_place((a,))
     assert place is not None
     times = reps if isinstance(reps, tuple) else (reps,)
@@ -203,7 +205,7 @@ def _tile(a: Any, reps: Any) -> torch.Tensor:
     return torch.tile(tensor_of(a, place), tuple(int(n) for n in times))
 
 
-def _repeat(a: Any, repeats: Any, axis: Any = None) -> torch.Tensor:
+def _repeat(a: Any, repeats: Any, axis: object = None) -> torch.Tensor:
     place = first_place((a, repeats))
     assert place is not None
     _worth(max(np.size(a), np.size(repeats)) * (repeats if isinstance(repeats, int) else 1))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import DTypeLike
 
 from isotherm.kernels.torch import array as arrays
 from isotherm.kernels.torch.array import DTYPES, DeviceArray, Function, placed, plain, tensor_of
@@ -65,7 +66,12 @@ UFUNCS: dict[str, Function] = {
 
 
 def called(
-    ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any, where: Any, dtype: Any, place: torch.device
+    ufunc: np.ufunc,
+    inputs: tuple[Any, ...],
+    out: object,
+    where: Any,
+    dtype: DTypeLike,
+    place: torch.device,
 ) -> Any:
     """Outcome of `ufunc(*inputs, out=out, where=where, dtype=dtype)`."""
     target = out[0] if isinstance(out, tuple) else out
@@ -100,7 +106,12 @@ def _many(ufunc: np.ufunc, operands: tuple[Any, ...]) -> bool:
 
 
 def _on_host(
-    ufunc: np.ufunc, inputs: tuple[Any, ...], target: Any, where: Any, dtype: Any, place: Any
+    ufunc: np.ufunc,
+    inputs: tuple[Any, ...],
+    target: object,
+    where: Any,
+    dtype: DTypeLike,
+    place: object,
 ) -> Any:
     if target is None:
         found = ufunc(*plain(inputs)) if dtype is None else ufunc(*plain(inputs), dtype=dtype)
@@ -113,7 +124,7 @@ def _on_host(
 
 
 def _on_device(
-    ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: Any, place: torch.device
+    ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: DTypeLike, place: torch.device
 ) -> torch.Tensor:
     out = None if dtype is None else np.dtype(dtype)
     wanted = _resolved(ufunc, (*(kind_of(one) for one in inputs), out))
@@ -132,7 +143,7 @@ def _on_device(
 
 
 @functools.lru_cache(maxsize=512)
-def _resolved(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
+def _resolved(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[object, ...]:
     """Types that numpy computes with, operands first."""
     return ufunc.resolve_dtypes(kinds)
 

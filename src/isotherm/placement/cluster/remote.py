@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from isotherm import _nested
-from isotherm._types import RowStates
+from isotherm._types import RowStates, Stats
 from isotherm.data.base import Array, Summary
 from isotherm.data.table import CountTable
 from isotherm.errors import IsothermError
@@ -87,7 +87,7 @@ class _Cluster:
             found.setdefault(self.owner[number], []).append(number)
         return found
 
-    def submit(self, worker: str, function: Any, *arguments: Any) -> Any:
+    def submit(self, worker: str, function: Any, *arguments: object) -> Any:
         """Future of a call on a worker, and on no other."""
         return self.client.submit(function, *arguments, workers=[worker], pure=False)
 
@@ -163,9 +163,9 @@ class _Cluster:
             for worker, mine in self.groups(numbers).items()
         ]  # fmt: skip
 
-    def swept(self, recipe: Recipe) -> tuple[Any, float]:
+    def swept(self, recipe: Recipe) -> tuple[Stats, float]:
         """Statistics and energy of a sweep, whoever is lost."""
-        found: tuple[Any, float] = self.insist(partial(self._swept, recipe))
+        found: tuple[Stats, float] = self.insist(partial(self._swept, recipe))
         return found
 
     def insist(self, call: Callable[[], object]) -> Any:
@@ -200,7 +200,7 @@ class _Cluster:
         self.versions.add(version)
         weakref.finalize(version, self.dead.append, recipe.name)
 
-    def _swept(self, recipe: Recipe) -> tuple[Any, float]:
+    def _swept(self, recipe: Recipe) -> tuple[Stats, float]:
         # All workers take part in a sweep, so that all hear of what is to be forgotten.
         dead, self.dead[:] = list(self.dead), []
         nodes = self.wait(self.work(recipe, range(self.n_blocks), dead))
@@ -412,7 +412,7 @@ class Remote:
             self.cluster.welcome(rows, recipe)
         return rows.recipe
 
-    def gather(self, rows: RowsHandle) -> Any:
+    def gather(self, rows: RowsHandle) -> RowStates:
         """Row states of all blocks as one named tuple of arrays (I, ...), in this process."""
         if rows[0].recipe is None:
             return rows[0].rows

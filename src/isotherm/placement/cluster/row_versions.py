@@ -17,7 +17,9 @@ from isotherm.placement.base import AnyTask
 class Recipe:
     """How a row state came to be: enough to make it again, for any block."""
 
-    def __init__(self, data: Any, task: AnyTask | None, rows: Any, shared: tuple[Any, ...]) -> None:
+    def __init__(
+        self, data: Any, task: AnyTask | None, rows: object, shared: tuple[Any, ...]
+    ) -> None:
         self.name = new_name(data.cluster.owner_name)
         self.data, self.task, self.rows, self.shared = data, task, rows, shared
         self.depth: int = 1 + max((one.depth for one in recipes(rows)), default=0)
@@ -25,7 +27,7 @@ class Recipe:
         self.copies: dict[int, str] = {}
         self.copy = ""
         # Row states by block, where this process has them and no other does.
-        self.given: dict[int, Any] = {}
+        self.given: dict[int, object] = {}
 
 
 class Version:
@@ -42,7 +44,7 @@ class Version:
     def __init__(self, recipe: Recipe | None, rows: object = None) -> None:
         self.recipe: Any = recipe
         self.rows = rows
-        self._seen: tuple[Any, list[weakref.ref[Any]]] | None = None
+        self._seen: tuple[Any, list[weakref.ref[object]]] | None = None
 
     def gathered(self) -> Any:
         """The states as a named tuple of arrays (I, ...), in this process."""

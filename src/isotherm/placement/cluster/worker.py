@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from isotherm import _nested
-from isotherm._types import RowStates
+from isotherm._types import RowStates, Stats
 from isotherm.data.base import Array, blocks_of
 from isotherm.data.counts import Counts
 from isotherm.data.table import CountTable
@@ -24,7 +24,7 @@ from isotherm.kernels.devices import Elsewhere
 from isotherm.placement.base import AnyTask
 
 # Node of the tree (level, number) -> statistics and energy of all blocks below it.
-Nodes = dict[tuple[int, int], tuple[Any, float]]
+Nodes = dict[tuple[int, int], tuple[Stats, float]]
 
 
 class GoneError(Exception):
@@ -35,7 +35,7 @@ class GoneError(Exception):
 _KEPT: dict[tuple[str, int], object] = {}
 
 
-def load(name: str, sources: dict[int, Callable[[], tuple[Any, Any]]], kernels: Any) -> Any:
+def load(name: str, sources: dict[int, Callable[[], tuple[Any, Any]]], kernels: Kernels) -> Any:
     """Column totals and weight of some blocks, by number, once the blocks are here."""
     told, kernels = {}, _own(kernels)
     for number, source in sources.items():
@@ -53,7 +53,7 @@ def work(
     made: str,
     kernels: Any,
     n_threads: int,
-    parts: tuple[AnyTask, tuple[Any, ...]],
+    parts: tuple[AnyTask, tuple[object, ...]],
     n_blocks: int,
     dead: Iterable[str],
 ) -> Nodes:

@@ -11,10 +11,10 @@ import os
 import pickle
 import weakref
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from isotherm._types import RowStates
 from isotherm.format.scratch import Scratch
 
 PREFIX = ".isotherm-"
@@ -27,7 +27,7 @@ class Shelved:
 
     size: int
 
-    def open(self) -> Any:
+    def open(self) -> RowStates:
         """The value."""
         raise NotImplementedError
 
@@ -45,7 +45,7 @@ class Kept(Shelved):
         # Folders in which the file has another name: it is never written to again.
         self.links: dict[Path, str] = {}
 
-    def open(self, ahead: bool = True) -> Any:
+    def open(self, ahead: bool = True) -> RowStates:
         """The value; its arrays are private: what is written to them never gets to the file."""
         with self.path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
@@ -65,7 +65,7 @@ class Held(Shelved):
     def __init__(self, value: object, size: int) -> None:
         self.value, self.size = value, size
 
-    def open(self) -> Any:
+    def open(self) -> RowStates:
         """The value."""
         return self.value
 

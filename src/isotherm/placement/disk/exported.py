@@ -19,7 +19,7 @@ from weakref import WeakSet
 import numpy as np
 
 from isotherm import _nested
-from isotherm._types import Fields
+from isotherm._types import Fields, RowStates
 from isotherm.placement.disk.cache import Held, Kept, Shelved
 
 NAME = re.compile(r"[0-9a-f]{32}\.bin")
@@ -45,7 +45,7 @@ class Found(Shelved):
         if min(firsts) < 0 or max(ends) > path.stat().st_size:
             raise ValueError(f"{path.name} is shorter than it should be")
 
-    def open(self) -> Any:
+    def open(self) -> RowStates:
         """The value; its arrays are private: what is written to them never gets to the file."""
         with self.path.open("rb") as file:
             whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from isotherm import _nested
+from isotherm._types import RowStates
 from isotherm.data.base import Array, Summary, blocks_of
 from isotherm.data.counts import Counts
 from isotherm.data.stored import MEGABYTE, StoredCounts
@@ -183,7 +184,7 @@ class Streamed:
         """A block and its row state, whose pages are in memory."""
         return self.blocks[number].open(), _open(rows[number])
 
-    def gather(self, rows: RowsHandle) -> Any:
+    def gather(self, rows: RowsHandle) -> RowStates:
         """Row states of all blocks as one named tuple of arrays (I, ...), which lie in files."""
         first = rows[0].open()
         files = [self.shelf.file().open("w+b") for _ in first]
