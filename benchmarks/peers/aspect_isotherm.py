@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from _adapter import Job, job
 from isotherm import AspectModel, Counts, Engine, Exponential, Spectral
 from isotherm.anneal.start import state_of
 from isotherm.estimators import plan as plans
+from isotherm.estimators.recipe import Recipe
 from isotherm.models.aspect import Aspect
 
 # A fit has some eighty sweeps.
@@ -33,10 +35,16 @@ def watch(given: Job) -> None:
 class FromAll(AspectModel):
     """Begins along the spectrum of all counts, not of those that are not held out."""
 
-    def _cooled(self, annealer: Any, plan: Any, model: Any, rng: Any) -> Any:
-        begin = Spectral().state(model, plan.full, rng)
-        state = state_of(model, plan.data, begin.params)
-        return annealer.run(model, plan.data, rng, heldout=plan.heldout, state=state)
+    def _recipe(self, table: Any) -> Recipe:
+        return replace(super()._recipe(table), cool=cool_from_all)
+
+
+def cool_from_all(recipe: Recipe, annealer: Any, plan: Any, rng: Any) -> Any:
+    """A run from where all counts say, not only those that are not held out."""
+    model = recipe.models[-1]
+    begin = Spectral().state(model, plan.full, rng)
+    state = state_of(model, plan.data, begin.params)
+    return annealer.run(model, plan.data, rng, heldout=plan.heldout, state=state)
 
 
 def fitted(given: Job, counts: Counts) -> AspectModel:

@@ -18,10 +18,13 @@ from isotherm import (
     OneSidedClustering,
     load,
 )
+from isotherm.anneal.engine import Annealer
 from isotherm.anneal.schedule import Fixed
 from isotherm.anneal.start import state_of
 from isotherm.data.stored import StoredCounts
 from isotherm.estimators import growing
+from isotherm.estimators.plan import Plan, Table
+from isotherm.estimators.recipe import planned, steered
 from isotherm.models.aspect import Aspect
 from support.corpora import mixture_of_unigrams
 
@@ -35,10 +38,18 @@ def fitted() -> dict[Any, Any]:
     return {kind: kind("auto", random_state=0).fit(PLANTED.counts) for kind in KINDS}
 
 
+def plan_of(model: Any, counts: Counts) -> tuple[Plan, Annealer]:
+    """What a model would be cooled on, and by what."""
+    table = Table(counts, None, model._data)
+    recipe = model._full_recipe(table)
+    engine = model._engine(recipe.schedule)
+    plan, _ = planned(recipe, table, engine)
+    return plan, steered(engine, recipe, plan)
+
+
 def heldout(model: Any, counts: Any) -> float:
     """Held-out score of a model's own split at its temperature, as a fit measures it."""
-    counts = model._counts(counts, reset=False)
-    plan = model._plan(model._model(counts.n_rows, counts.total), counts, None)
+    plan, _ = plan_of(model, model._counts(counts, reset=False))
     data = plan.data
     state = state_of(model.model_, data, model.params_)
     engine = model._engine(Fixed(model.temperature_))
@@ -61,9 +72,9 @@ def test_what_is_better_at_that_temperature_is_taken(held_out: bool) -> None:
     counts = Counts(sparse.csr_array(PLANTED.counts))
     model = AspectModel(4, engine=Engine(precision="float64"), random_state=0)
     model.precision_ = "float64"
-    plan = model._plan(model._model(120, counts.total), counts, None)
+    plan, annealer = plan_of(model, counts)
     heldout, data, kind = plan.heldout if held_out else None, plan.data, Aspect(4, True)
-    brief = replace(model._annealer(plan), schedule=Fixed(1.1), callbacks=(), max_sweeps=2)
+    brief = replace(annealer, schedule=Fixed(1.1), callbacks=(), max_sweeps=2)
     poor = brief.run(kind, data, np.random.default_rng(0), heldout=heldout)
     planted = kind.init(data.summary, PLANTED.table)
     same = kind.init(data.summary, np.tile(PLANTED.table.mean(axis=1), (4, 1)).T)

@@ -325,7 +325,7 @@ def test_a_uniform_start_is_no_trap() -> None:
 def test_rows_begin_between_their_topics_and_equal_weights() -> None:
     topics = AspectModel(3, random_state=0).fit(X)
     start, model = NearTopics.of(topics), LapPLSI(3, random_state=0).fit(X)
-    data = model._placed(Counts(X))
+    data = model._new_rows(Counts(X))
     state = start.state(model.model_, data, np.random.default_rng(0))
     wanted = 0.2 * topics.row_weights_ + 0.8 / 3
     np.testing.assert_allclose(data.gather(state.rows).theta, wanted, atol=1e-6)

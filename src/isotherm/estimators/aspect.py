@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from isotherm import _checks
 from isotherm.anneal.growth.linkage import met, tree_by_rows
 from isotherm.anneal.schedule import Exponential, Schedule, Splitting, lowest
 from isotherm.anneal.start import Spectral, Start
 from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
-from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
 from isotherm.estimators import leave_one_out
 from isotherm.estimators.engine import Engine
 from isotherm.estimators.growing import GrowingEstimator
-from isotherm.estimators.plan import Plan
+from isotherm.estimators.parameters import Checks, flag
+from isotherm.estimators.plan import Plan, Table
+from isotherm.estimators.recipe import Fitted, Recipe
 from isotherm.models.aspect import Aspect
 from isotherm.models.leave_one_out import AspectLeaveOneOut
 from isotherm.placement.base import Expected
@@ -133,6 +133,8 @@ class AspectModel(GrowingEstimator):
         "how many times as often as by chance the {components} of two branches meet in {rows}"
     )
 
+    _parameters: ClassVar[Checks] = {"temper_prior": flag, "leave_one_out": flag}
+
     def __init__(
         self,
         n_components: int | str = 10,
@@ -174,45 +176,43 @@ class AspectModel(GrowingEstimator):
         total = joint.sum(axis=0)
         return np.asarray((joint / np.where(total > 0, total, 1.0)).T)
 
-    def _check_parameters(self) -> None:
-        _checks.flag("leave_one_out", self.leave_one_out)
+    def _check(self) -> None:
         if self.leave_one_out:
             leave_one_out.check_settings(self.n_components, self.schedule, self._settings.batches)
-        super()._check_parameters()
-        _checks.flag("temper_prior", self.temper_prior)
+        super()._check()
         if self.schedule is not None and lowest(self.schedule) <= 0:
             raise IsothermError(
                 f"schedule={self.schedule!r} goes down to T = 0, the hard limit, which only "
                 "clustering has; end above 0 (1 is plain EM)"
             )
 
-    def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
-        super()._set_fitted(plan, fit, cooled)
-        mass, _, _ = plan.full.sweep(_row_mass, plan.full.no_rows)
-        self.row_marginal_ = plan.full.gather(mass).mass / plan.full.summary.total
-
-    def _model(self, n_rows: int, total: float) -> Aspect:
-        kind = AspectLeaveOneOut if self.leave_one_out else Aspect
-        return kind(self._n_first, self.temper_prior)
-
-    def _topic_tree(self, plan: Plan, fit: Fit) -> Tree:
-        return tree_by_rows(met(fit.model, fit.state.params, fit.state.rows, plan.full))
-
-    def _learn(self, counts: Counts, weight: Array | None) -> None:
+    def _recipe(self, table: Table) -> Recipe:
         if self.leave_one_out:
             leave_one_out.check_memory(
-                counts.nnz, self._n_first, str(self._kernels().dtype), self._settings.memory_limit
+                table.counts.nnz,
+                self._n_first,
+                str(self._kernels().dtype),
+                self._settings.memory_limit,
             )
+        kind = AspectLeaveOneOut if self.leave_one_out else Aspect
+        return self._growing(
+            (kind(self._n_first, self.temper_prior),),
+            Exponential(rate=0.95, end=1.0, margin=0.8),
+            # Critical temperatures are between 1 and 2: steps must be small for aspects to split.
+            Splitting(rate=0.99, idle=0.95, end=1.0),
+            Spectral(),
+            tree=_tree_by_meetings,
+        )
 
-    def _schedule(self) -> Schedule:
-        return Exponential(rate=0.95, end=1.0, margin=0.8)
+    def _attributes(self, fitted: Fitted) -> None:
+        data = fitted.plan.full
+        mass, _, _ = data.sweep(_row_mass, data.no_rows)
+        self.row_marginal_ = data.gather(mass).mass / data.summary.total
 
-    def _growing_schedule(self) -> Schedule:
-        # Critical temperatures lie between 1 and 2: steps must be small for aspects to split in.
-        return Splitting(rate=0.99, idle=0.95, end=1.0)
 
-    def _start(self) -> Start:
-        return Spectral()
+def _tree_by_meetings(plan: Plan, fit: Fit) -> Tree:
+    """The tree of aspects that meet in the same rows."""
+    return tree_by_rows(met(fit.model, fit.state.params, fit.state.rows, plan.full))
 
 
 def _row_mass(k: Any, block: Any, rows: Any) -> Expected:

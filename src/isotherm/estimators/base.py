@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from isotherm import _checks, _nested
+from isotherm import _nested
 from isotherm.anneal import journal
 from isotherm.anneal.callbacks import Callback, Log, Progress
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
@@ -25,8 +25,9 @@ from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.trace import Outcome, Records
 from isotherm.data.stored import StoredCounts
 from isotherm.errors import IsothermError
+from isotherm.estimators import parameters
 from isotherm.estimators.engine import MOVED, SETTINGS, Engine
-from isotherm.kernels.cpu.backend import MOST_THREADS
+from isotherm.estimators.parameters import Checks, integer, number, provides, threads
 from isotherm.kernels.devices import kernels_on
 from isotherm.placement.memory import watched
 from isotherm.placement.place import elsewhere, using
@@ -37,6 +38,12 @@ log = logging.getLogger("isotherm")
 class Annealed(BaseEstimator):
     """Base of all estimators; not for direct use. A shell defines `_fit`."""
 
+    _parameters: ClassVar[Checks] = {
+        "tol": number(0.0),
+        "max_iter": integer(1),
+        "n_jobs": threads,
+        "schedule": provides("next", "Exponential() or Fixed(1.0)"),
+    }
     # Why the fit stays in one process, where it does.
     _one_process: str | None = "data are vectors"
 
@@ -193,10 +200,14 @@ class Annealed(BaseEstimator):
                 found = _nested.on_host(value)
                 setattr(self, name, Records(found) if name.endswith("trace_") else found)
 
+    def _check_parameters(self) -> None:
+        """Refuse parameters that make no sense, before any work."""
+        parameters.check(self)
+        self._check_engine()
+        self._check()
+
     def _check_engine(self) -> None:
-        """Refuse settings of the engine that make no sense."""
-        _checks.number("tol", self.tol, 0.0)
-        _checks.integer("max_iter", self.max_iter, 1)
+        """Refuse settings of the engine that make no sense here."""
         engine = self._settings
         useless = [name for name in self._own_engine.changed() if name not in self._takes]
         if useless:
@@ -204,11 +215,11 @@ class Annealed(BaseEstimator):
                 f"engine={self.engine!r} with {type(self).__name__}, which has no use for "
                 f"{useless[0]}; leave it out (it takes {', '.join(sorted(self._takes))})"
             )
-        if self.n_jobs is not None and not (isinstance(self.n_jobs, int) and self.n_jobs == -1):
-            _checks.integer("n_jobs", self.n_jobs, 1, MOST_THREADS)
         precision = "float32" if engine.precision == "auto" else engine.precision
         kernels_on(self.device, precision, elsewhere=elsewhere())
-        _checks.provides("schedule", self.schedule, "next", "Exponential() or Fixed(1.0)")
+
+    def _check(self) -> None:
+        """Refuse parameters that do not go together."""
 
     def _kernels(self) -> Any:
         # The precision of the fit: that of a batch by itself would depend on its size.
@@ -263,7 +274,7 @@ def _refusing_moved(init: Callable[..., None]) -> Callable[..., None]:
     own = inspect.signature(init).parameters
 
     @functools.wraps(init)
-    def checked(self: Any, *args: Any, **params: Any) -> None:
+    def checked(self: Any, *args: object, **params: object) -> None:
         for name, value in params.items():
             if name in MOVED and name not in own:
                 raise IsothermError(_where(name, value, type(self).__name__))
@@ -272,7 +283,7 @@ def _refusing_moved(init: Callable[..., None]) -> Callable[..., None]:
     return checked
 
 
-def _where(name: str, value: Any, kind: str) -> str:
+def _where(name: str, value: object, kind: str) -> str:
     """What to write in place of a parameter that is part of `engine` now."""
     setting = MOVED[name].format(f"{name}={value!r}" if name != "cv" else f"{value!r}")
     return (

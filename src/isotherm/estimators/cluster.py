@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from isotherm import _checks
 from isotherm.anneal.schedule import Exponential, Schedule, Splitting
 from isotherm.anneal.start import Spectral, Start
-from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
 from isotherm.errors import IsothermError
 from isotherm.estimators import leave_one_out
 from isotherm.estimators.engine import SETTINGS, Engine
-from isotherm.estimators.growing import AUTO, GrowingEstimator
+from isotherm.estimators.growing import GrowingEstimator
 from isotherm.estimators.holdout import Rows, Tokens
-from isotherm.estimators.plan import Plan
-from isotherm.models.base import CountModel
+from isotherm.estimators.parameters import AUTO, Checks, flag, number, one_of, optional
+from isotherm.estimators.plan import Table
+from isotherm.estimators.recipe import Fitted, Recipe
 from isotherm.models.cluster import Cluster
 from isotherm.models.leave_one_out import ClusterLeaveOneOut
 
@@ -102,6 +101,12 @@ class OneSidedClustering(GrowingEstimator):
     True
     """
 
+    _parameters: ClassVar[Checks] = {
+        "temper_prior": one_of(True, False, AUTO),
+        "pseudo_count": optional(number(0.0)),
+        "equal_rows": flag,
+        "leave_one_out": flag,
+    }
     _takes = frozenset(SETTINGS) - {"memory_limit"}
     _default_patience = 3
     _holds_out = (Tokens, Rows)
@@ -155,60 +160,50 @@ class OneSidedClustering(GrowingEstimator):
         labels: Array = self.fit(X, y, sample_weight=sample_weight).labels_
         return labels
 
-    def _check_parameters(self) -> None:
-        _checks.flag("leave_one_out", self.leave_one_out)
+    def _check(self) -> None:
         if self.leave_one_out:
             leave_one_out.check_settings(self.n_components, self.schedule, self._settings.batches)
-        super()._check_parameters()
-        _checks.one_of("temper_prior", self.temper_prior, (True, False, "auto"))
-        _checks.flag("equal_rows", self.equal_rows)
-        if self.pseudo_count is not None:
-            _checks.number("pseudo_count", self.pseudo_count, 0.0)
-            if self.leave_one_out and not self.pseudo_count:
-                raise IsothermError(
-                    f"leave_one_out=True with pseudo_count={self.pseudo_count!r}; without "
-                    "pseudo-counts a row may owe a column to itself alone: give a number above 0 "
-                    "(1 is enough), or None for the default"
-                )
+        super()._check()
+        if self.leave_one_out and self.pseudo_count is not None and not self.pseudo_count:
+            raise IsothermError(
+                f"leave_one_out=True with pseudo_count={self.pseudo_count!r}; without "
+                "pseudo-counts a row may owe a column to itself alone: give a number above 0 "
+                "(1 is enough), or None for the default"
+            )
 
-    def _learn(self, counts: Counts, weight: Array | None) -> None:
+    def _recipe(self, table: Table) -> Recipe:
         if self.equal_rows:
-            totals = counts.row_totals
-            count = (totals > 0) * (1.0 if weight is None else weight)
+            totals = table.counts.row_totals
+            count = (totals > 0) * (1.0 if table.weight is None else table.weight)
             self.row_total_ = float(count @ totals / count.sum())
+        K = self._n_first
+        share = 0.05 * table.total / K if self.pseudo_count is None else self.pseudo_count
+        kind = ClusterLeaveOneOut if self.leave_one_out else Cluster
+        model = kind(K, share, bool(self.temper_prior))
+        models: tuple[Cluster, ...] = (model,)
+        if self._grows and self.temper_prior == AUTO:
+            # On clean data a tempered prior splits too often; on sparse text nothing else works.
+            pseudo = self.pseudo_count or 0.0
+            models = (replace(model, temper_prior=False, pseudo_count=pseudo), model)
+        return self._growing(
+            models,
+            Exponential(rate=0.93, end=1.0, margin=0.6),
+            # On sparse text all splits come within a few degrees, far above the best temperature.
+            Splitting(rate=0.98, idle=0.93, end=1.0),
+            Spectral(size=1.0),
+        )
 
-    def _prepared(self, counts: Counts) -> Counts:
-        if not self.equal_rows:
-            return counts
+    def _data(self, counts: Any, weight: Array | None, *, new: bool = False) -> Any:
+        if self.equal_rows:
+            counts = counts.changed(self._of_equal_totals)
+        return super()._data(counts, weight, new=new)
+
+    def _of_equal_totals(self, counts: Counts) -> Counts:
+        """Counts whose rows all have the mean total of the fit."""
         totals = counts.row_totals
         factor = np.divide(self.row_total_, totals, out=np.zeros_like(totals), where=totals > 0)
         scaled = sparse.csr_array(sparse.diags_array(factor) @ counts.matrix)
         return as_counts(scaled, counts.row_names, counts.column_names, allow_empty=True)
 
-    def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
-        super()._set_fitted(plan, fit, cooled)
+    def _attributes(self, fitted: Fitted) -> None:
         self.labels_ = self.row_weights_.argmax(axis=1)
-
-    def _model(self, n_rows: int, total: float) -> Cluster:
-        share = self.pseudo_count
-        if share is None:
-            share = 0.05 * total / self._n_first
-        kind = ClusterLeaveOneOut if self.leave_one_out else Cluster
-        return kind(self._n_first, share, bool(self.temper_prior))
-
-    def _alternatives(self, model: Any) -> list[CountModel]:
-        """On clean data a tempered prior splits too often; on sparse text nothing else works."""
-        if self.temper_prior == AUTO:
-            given = self.pseudo_count or 0.0
-            return [dataclasses.replace(model, temper_prior=False, pseudo_count=given), model]
-        return [model]
-
-    def _schedule(self) -> Schedule:
-        return Exponential(rate=0.93, end=1.0, margin=0.6)
-
-    def _growing_schedule(self) -> Schedule:
-        # On sparse text all splits come within a few degrees, far above the best temperature.
-        return Splitting(rate=0.98, idle=0.93, end=1.0)
-
-    def _start(self) -> Start:
-        return Spectral(size=1.0)

@@ -1,14 +1,14 @@
 """What all count estimators share: validation, placing, running, folding in, scoring, words.
 
-A shell defines its parameters, `_model` (settings of the model), `_schedule` and `_start` (how it
-is cooled when the user does not say); the rest is here.
+A shell defines its parameters with their checks, `_recipe` (models to try and how they are cooled
+when the user does not say) and `_attributes` (what it has besides); the rest is here and in
+`recipe`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import logging
-import warnings
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,29 +17,29 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isotherm import _checks, _nested
 from isotherm._markup import Description, Part
+from isotherm._types import Rng
 from isotherm.anneal import scores
-from isotherm.anneal.callbacks import HeldoutRule, Log, time_is_up
 from isotherm.anneal.crossval import Curve
-from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.heldout import SMOOTHING, smoothed_unigram
-from isotherm.anneal.schedule import Fixed, Schedule
-from isotherm.anneal.start import Start, state_of
-from isotherm.anneal.trace import Fit, Outcome, Record
+from isotherm.anneal.trace import Outcome, Record, Step
 from isotherm.data import checks, foreign
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
 from isotherm.data.split import as_generator
 from isotherm.data.stored import StoredCounts
-from isotherm.errors import IsothermError, IsothermWarning
+from isotherm.errors import IsothermError
 from isotherm.estimators.base import Annealed
 from isotherm.estimators.holdout import Folds, Rows, Tokens
-from isotherm.estimators.plan import Plan, Table, curve_over_folds, ended_at
+from isotherm.estimators.parameters import Checks, integer, number, provides
+from isotherm.estimators.plan import Hold, Table
+from isotherm.estimators.recipe import Fitted, Recipe, fit_counts
 from isotherm.estimators.warming import loaded
 from isotherm.kernels.cpu.dense import one_blas_thread
 from isotherm.models.base import DEAD, CountModel, distinct_components
 from isotherm.placement.base import Expected
 from isotherm.placement.place import place
+from isotherm.tree import Tree
 
 log = logging.getLogger("isotherm")
 
@@ -47,8 +47,6 @@ log = logging.getLogger("isotherm")
 SMALL_WORK = 2_000_000
 # As many components as this are expected where the number is to be found.
 MANY = 64
-# Sweeps that give rows their weights where there is no time for more.
-BRIEF = 10
 
 
 class _Weights(NamedTuple):
@@ -61,6 +59,11 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
     # Whether everything goes through `_data`: then rows may come from the disk, block by block.
     _streams = True
     _one_process: str | None = None
+    _parameters: ClassVar[Checks] = {
+        "n_components": integer(1),
+        "validation_fraction": number(0.0, 0.9),
+        "start": provides("state", "Spectral() or Noisy()"),
+    }
     # What may be held out to choose the temperature, the default first.
     _holds_out: ClassVar[tuple[type[Tokens] | type[Rows], ...]] = (Tokens,)
 
@@ -69,12 +72,8 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         counts = self._counts(X, reset=True)
         weight = checks.row_weights(sample_weight, counts.row_totals)
         rng = as_generator(self.random_state)
-        total = counts.total if weight is None else float(weight @ counts.row_totals)
         self._choose_precision(counts)
-        self._learn(counts, weight)
-        model = self._model(counts.n_rows, total)
-        plan = self._plan(model, counts, weight)
-        self._set_fitted(plan, *self._carried_out(plan, model, rng))
+        self._set_fitted(self._fitted(Table(counts, weight, self._data), rng))
 
     def _load_libraries(self, counts: StoredCounts) -> None:
         self._check_parameters()
@@ -88,16 +87,6 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         precision = self._settings.precision
         self.precision_ = auto if precision == "auto" else precision
 
-    def _carried_out(
-        self, plan: Plan, model: CountModel, rng: np.random.Generator
-    ) -> tuple[Fit, Fit]:
-        """The fit on all counts, and the one that chose the temperature."""
-        annealer = self._annealer(plan)
-        # Tables are narrow: threads of BLAS would wait for each other longer than they work.
-        with one_blas_thread():
-            cooled = self._cooled(annealer, plan, model, rng)
-            return self._finished(annealer, plan, cooled, rng), cooled
-
     def transform(self, X: Any) -> Array:
         """Weights of the components in each row, (I, K), by folding in.
 
@@ -105,7 +94,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         on the other rows. An empty row says nothing: it gets what the model holds without counts.
         """
         check_is_fitted(self)
-        data = self._placed(self._counts(X, reset=False))
+        data = self._new_rows(self._counts(X, reset=False))
         rows = fold_in(self.model_, self.params_, data, self.temperature_)
         return _row_weights(self.model_, self.params_, data, rows)
 
@@ -184,34 +173,50 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         part = Part(("component", "share", "words"), rows)
         return Description("\n".join([head, *lines]), (head, part))
 
-    # What a shell may override ---------------------------------------------------------------
+    # What a shell says -----------------------------------------------------------------------
 
-    def _model(self, n_rows: int, total: float) -> CountModel:
+    def _recipe(self, table: Table) -> Recipe:
+        """Models to try and how they are cooled where the user does not say."""
         raise NotImplementedError
 
-    def _schedule(self) -> Schedule:
-        raise NotImplementedError
+    def _attributes(self, fitted: Fitted) -> None:
+        """Set what this estimator has besides."""
 
-    def _start(self) -> Start:
-        raise NotImplementedError
+    # How it is fitted ------------------------------------------------------------------------
 
-    def _plan(self, model: CountModel, counts: Counts, weight: Array | None) -> Plan:
-        """Tokens or rows held out steer the stop, or folds of them have said where it is."""
-        table = Table(counts, weight, self._data)
-        full = table.placed()
-        plan, rule = Plan(full, full, None, self._cooling()), self._settings.holdout
-        if isinstance(rule, Folds):
-            # The user's callbacks are for the fit itself, not for every fold.
-            annealer = dataclasses.replace(self._annealer(plan), callbacks=(Log(),))
-            curve = curve_over_folds(rule, self._held_out, table, model, annealer)
-            self.cv_curve_: Curve = curve
-            return plan._replace(schedule=ended_at(plan.schedule, curve, model, full))
-        split = table.split(self._held_out, self.validation_fraction)
-        if split is not None:
-            return plan._replace(data=split.data, heldout=split.heldout)
-        if self.validation_fraction:
-            self._warn_of_nothing_held_out()
-        return plan
+    def _fitted(self, table: Table, rng: Rng) -> Fitted:
+        recipe = self._full_recipe(table)
+        return fit_counts(recipe, table, self._engine(recipe.schedule), rng)
+
+    def _full_recipe(self, table: Table) -> Recipe:
+        """The recipe with what the user says: the schedule, the start and what is held out."""
+        recipe, asked = self._recipe(table), self._settings.holdout
+        hold = Hold(
+            self._held_out,
+            self.validation_fraction,
+            asked if isinstance(asked, Folds) else None,
+            self._patience,
+            single=self._n_expected == 1,
+        )
+        schedule, start = self.schedule or recipe.schedule, self.start or recipe.start
+        return dataclasses.replace(recipe, schedule=schedule, start=start, hold=hold)
+
+    def _data(self, counts: Any, weight: Array | None, *, new: bool = False) -> Any:
+        """Counts as the model is given them, placed where they belong; new rows without batches."""
+        batches = self._settings.batches
+        batch = None if new or batches is None else batches.batch
+        return place(
+            counts, self._kernels(), weight=weight, n_components=self._n_expected, batch=batch
+        )
+
+    def _new_rows(self, counts: Any) -> Any:
+        """New rows as the model folds them in."""
+        return self._data(counts, None, new=True)
+
+    @property
+    def _n_expected(self) -> int:
+        """Number of components to expect."""
+        return MANY if isinstance(self.n_components, str) else int(self.n_components)
 
     @property
     def _held_out(self) -> Tokens | Rows:
@@ -241,53 +246,11 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
                 "a number, such as Folds(5)"
             )
 
-    def _learn(self, counts: Counts, weight: Array | None) -> None:
-        """Remember what `_prepared` will need; refuse counts that are too much."""
+    # Reading and checking --------------------------------------------------------------------
 
-    def _prepared(self, counts: Counts) -> Counts:
-        """Counts as the model is given them."""
-        return counts
-
-    def _placed(self, counts: Counts) -> Any:
-        """New rows as the model folds them in."""
-        return self._data(counts, None, new=True)
-
-    # The rest --------------------------------------------------------------------------------
-
-    def _data(self, counts: Any, weight: Array | None, *, new: bool = False) -> Any:
-        """Counts as the model is given them, placed where they belong; new rows without batches."""
-        if type(self)._prepared is not CountEstimator._prepared:
-            counts = counts.changed(self._prepared)
-        batches = self._settings.batches
-        batch = None if new or batches is None else batches.batch
-        return place(
-            counts, self._kernels(), weight=weight, n_components=self._n_expected, batch=batch
-        )
-
-    @property
-    def _n_expected(self) -> int:
-        """Number of components to expect."""
-        return int(self.n_components)
-
-    def _cooling(self) -> Schedule:
-        """The user's schedule, or the default one."""
-        schedule: Schedule = self.schedule or self._schedule()
-        return schedule
-
-    def _cooled(
-        self, annealer: Annealer, plan: Plan, model: CountModel, rng: np.random.Generator
-    ) -> Fit:
-        return annealer.run(model, plan.data, rng, heldout=plan.heldout)
-
-    def _check_n_components(self) -> None:
-        _checks.integer("n_components", self.n_components, 1)
-
-    def _check_parameters(self) -> None:
-        self._check_n_components()
-        _checks.number("validation_fraction", self.validation_fraction, 0.0, 0.9)
-        self._check_engine()
+    def _check_engine(self) -> None:
+        super()._check_engine()
         self._check_holdout()
-        _checks.provides("start", self.start, "state", "Spectral() or Noisy()")
 
     def _counts(self, X: Any, *, reset: bool) -> Counts:
         """Validated counts; a fit remembers the columns, everything after is held to them."""
@@ -321,15 +284,6 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         )
         return as_counts(checked, allow_empty=not reset)
 
-    def _warn_of_nothing_held_out(self) -> None:
-        if self._n_expected == 1:
-            return  # there is no temperature to choose
-        message = (
-            f"validation_fraction={self.validation_fraction} of so few counts holds nothing out: "
-            "cooled to the end of the schedule"
-        )
-        warnings.warn(message, IsothermWarning, stacklevel=5)
-
     def _check_streams(self, X: StoredCounts) -> None:
         if not self._streams:
             raise IsothermError(
@@ -357,45 +311,8 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
                 "count over the same columns in the same order"
             )
 
-    def _annealer(self, plan: Plan) -> Annealer:
-        engine = self._engine(plan.schedule)
-        callbacks = list(engine.callbacks)
-        if plan.heldout is not None and not plan.schedule.restarts:
-            callbacks.append(HeldoutRule(self._patience))
-        start = self.start or self._start()
-        return dataclasses.replace(engine, start=start, callbacks=callbacks)
-
-    def _finished(
-        self, annealer: Annealer, plan: Plan, cooled: Fit, rng: np.random.Generator
-    ) -> Fit:
-        """The chosen state, settled on all counts at the chosen temperature.
-
-        After an interrupt, or when time is up, rows get their weights and a single sweep is done.
-        """
-        if plan.data is plan.full:
-            return cooled
-        state = state_of(cooled.model, plan.full, cooled.state.params)
-        end = dataclasses.replace(
-            annealer, schedule=Fixed(cooled.temperature), callbacks=(), growth=None
-        )
-        outcome = cooled.outcome
-        if outcome is not Outcome.INTERRUPTED and not time_is_up(annealer.callbacks):
-            try:
-                return end.run(cooled.model, plan.full, rng, state=state)
-            except KeyboardInterrupt:
-                log.warning("interrupted while settling on all counts")
-                outcome = Outcome.INTERRUPTED
-        if cooled.model.for_new_rows() is cooled.model:
-            # From rows that know nothing, a single sweep would make components alike.
-            params, T = cooled.state.params, cooled.temperature
-            state = state._replace(
-                rows=fold_in(cooled.model, params, plan.full, T, max_sweeps=BRIEF)
-            )
-        once = dataclasses.replace(end, max_sweeps=1, stepwise=None)
-        short = once.run(cooled.model, plan.full, rng, state=state)
-        return dataclasses.replace(short, outcome=outcome)
-
-    def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
+    def _set_fitted(self, fitted: Fitted) -> None:
+        plan, fit, cooled = fitted.plan, fitted.fit, fitted.cooled
         weight, table = fit.model.components(fit.state.params)
         self.model_ = fit.model
         self.params_ = fit.state.params
@@ -409,11 +326,21 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         self.outcome_ = (Outcome.INTERRUPTED if interrupted else cooled.outcome).value
         self.free_energy_ = fit.trace[-1].free_energy
         self.n_iter_ = cooled.n_sweeps + (0 if fit is cooled else fit.n_sweeps)
+        self.n_iter_ += fitted.more_sweeps
         self.n_components_ = len(weight)
         self.n_alive_ = int((weight > DEAD).sum())
         self.n_distinct_ = len(distinct_components(weight, table))
         self.unigram_ = plan.full.summary.column_totals / plan.full.summary.total
         self.background_ = smoothed_unigram(plan.full.summary)
+        if fitted.curve is not None:
+            self.cv_curve_: Curve = fitted.curve
+        if fitted.recipe.tree is not None:
+            with one_blas_thread():
+                self.topic_tree_: Tree = fitted.recipe.tree(plan, fit)
+        if cooled.tree is not None:
+            self.tree_: Tree = cooled.tree
+            self.path_: tuple[Step, ...] = cooled.path
+        self._attributes(fitted)
 
     def _heldout(self, X: Any, X_heldout: Any, smoothing: float) -> tuple[float, float]:
         _checks.number("smoothing", smoothing, 0.0, 1.0)
@@ -429,7 +356,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
             self.model_,
             self.params_,
             self.temperature_,
-            self._placed(given),
+            self._new_rows(given),
             held,
             self.background_,
             self._kernels(),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,12 +12,13 @@ from isotherm import _checks
 from isotherm.anneal.heldout import HeldoutRows
 from isotherm.anneal.schedule import Exponential, Schedule, lowest
 from isotherm.anneal.start import Noisy, Start
-from isotherm.anneal.trace import Fit
-from isotherm.errors import IsothermError, IsothermWarning
+from isotherm.errors import IsothermError, warn
 from isotherm.estimators.engine import SETTINGS, Engine
 from isotherm.estimators.growing import GrowingEstimator
 from isotherm.estimators.holdout import DENSITIES, Rows, Tokens
-from isotherm.estimators.plan import Plan, without_columns
+from isotherm.estimators.parameters import Checks, flag, number, one_of, optional
+from isotherm.estimators.plan import Table, without_columns
+from isotherm.estimators.recipe import Fitted, Recipe
 from isotherm.models.base import CountModel
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
@@ -83,6 +83,11 @@ class DocumentMixture(GrowingEstimator):
         As in `AspectModel`.
     """
 
+    _parameters: ClassVar[Checks] = {
+        "weights": one_of("document", "shared", "uniform"),
+        "stepwise": flag,
+        "pseudo_count": optional(number(0.0)),
+    }
     _takes = frozenset(SETTINGS) - {"memory_limit"}
     _default_patience = 3
     _holds_out = (Rows, Tokens)
@@ -139,13 +144,11 @@ class DocumentMixture(GrowingEstimator):
         _checks.one_of("density", density, DENSITIES)
         known = partial(without_columns, unknown=self.unigram_ == 0)
         counts = self._counts(X, reset=False).changed(known)
-        held = HeldoutRows(self._placed(counts), density=density)
+        held = HeldoutRows(self._new_rows(counts), density=density)
         return held.log_density(self.model_, self.params_, self.temperature_)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        _checks.one_of("weights", self.weights, ("document", "shared", "uniform"))
-        _checks.flag("stepwise", self.stepwise)
+    def _check(self) -> None:
+        super()._check()
         if self._grows and self.stepwise:
             raise IsothermError(
                 "stepwise=True with n_components='auto'; weights that are updated step by step do "
@@ -156,40 +159,31 @@ class DocumentMixture(GrowingEstimator):
                 f"stepwise=True with weights={self.weights!r}; stepwise updates are those of "
                 "weights='document'"
             )
-        if self.pseudo_count is not None:
-            _checks.number("pseudo_count", self.pseudo_count, 0.0)
         if self.weights == "document" and self.schedule is not None and lowest(self.schedule) < 1:
             raise IsothermError(
                 f"schedule={self.schedule!r} goes below T = 1, where weights per document are hard "
                 "already; end at 1 or above"
             )
 
-    def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
-        super()._set_fitted(plan, fit, cooled)
-        spread = cooled.first_critical - fit.model.zero_temperature
-        length = plan.full.summary.total / plan.full.summary.row_weight
-        if self.n_components_ != 1 and spread < 1e-9 * length:
-            message = "all rows are in proportion: there is nothing to anneal, the topics coincide"
-            warnings.warn(message, IsothermWarning, stacklevel=4)
-
-    def _model(self, n_rows: int, total: float) -> CountModel:
-        K = self._n_first
+    def _recipe(self, table: Table) -> Recipe:
+        K, n_rows = self._n_first, table.counts.n_rows
         if n_rows < K:
-            message = f"n_components={K} for {n_rows} rows; some topics will coincide"
-            warnings.warn(message, IsothermWarning, stacklevel=4)
-        pseudo = 0.005 * total / K if self.pseudo_count is None else self.pseudo_count
-        if self.weights == "document":
-            return Document(K, pseudo, self.stepwise)
-        return Cluster(K, pseudo, fixed_weights=self.weights == "uniform")
+            warn(f"n_components={K} for {n_rows} rows; some topics will coincide")
+        pseudo = 0.005 * table.total / K if self.pseudo_count is None else self.pseudo_count
+        model: CountModel = Document(K, pseudo, self.stepwise)
+        if self.weights != "document":
+            model = Cluster(K, pseudo, fixed_weights=self.weights == "uniform")
+        hard = model.zero_temperature
+        return self._growing(
+            (model,),
+            Exponential(rate=0.9, end=hard, margin=0.98),
+            # Where weights are all but hard every topic can be split with profit.
+            Exponential(rate=0.95, end=hard + 1.0, margin=1.0),
+            Noisy(0.1),
+        )
 
-    def _schedule(self) -> Schedule:
-        hard = 1.0 if self.weights == "document" else 0.0
-        return Exponential(rate=0.9, end=hard, margin=0.98)
-
-    def _growing_schedule(self) -> Schedule:
-        # Where weights are all but hard every topic can be split with profit.
-        hard = 1.0 if self.weights == "document" else 0.0
-        return Exponential(rate=0.95, end=hard + 1.0, margin=1.0)
-
-    def _start(self) -> Start:
-        return Noisy(0.1)
+    def _attributes(self, fitted: Fitted) -> None:
+        summary = fitted.plan.full.summary
+        spread = fitted.cooled.first_critical - fitted.fit.model.zero_temperature
+        if self.n_components_ != 1 and spread < 1e-9 * summary.total / summary.row_weight:
+            warn("all rows are in proportion: there is nothing to anneal, the topics coincide")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
 
 from isotherm import _checks
 from isotherm.anneal.callbacks import Callback
@@ -67,7 +66,7 @@ class Engine:
     precision: str = "auto"
     callbacks: Sequence[Callback] = ()
 
-    def changed(self) -> dict[str, Any]:
+    def changed(self) -> dict[str, object]:
         """Settings that are not the default ones."""
         mine = {name: getattr(self, name) for name in SETTINGS}
         return {name: value for name, value in mine.items() if not _default(name, value)}
@@ -106,7 +105,7 @@ MOVED = {
 }
 
 
-def _default(name: str, value: Any) -> bool:
+def _default(name: str, value: object) -> bool:
     """Whether a setting has its default value; of callbacks any empty sequence is one."""
     if name == "callbacks" and isinstance(value, Sequence):
         return not len(value)

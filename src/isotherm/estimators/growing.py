@@ -4,35 +4,37 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isotherm import _checks
-from isotherm.anneal.callbacks import GenerationRule, time_is_up
+from isotherm._types import Rng
+from isotherm.anneal.callbacks import time_is_up
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.growth.grow import Growth
 from isotherm.anneal.growth.linkage import tree_by_columns
 from isotherm.anneal.growth.prune import fewest, without_copies
 from isotherm.anneal.heldout import Heldout
 from isotherm.anneal.schedule import Fixed, Schedule, Tempered
-from isotherm.anneal.start import Noisy, state_of
-from isotherm.anneal.trace import Fit, Outcome, State, Step, completed
+from isotherm.anneal.start import Noisy, Start, state_of
+from isotherm.anneal.trace import Fit, Outcome, State, completed
 from isotherm.data import checks
 from isotherm.data.base import Array
 from isotherm.data.split import as_generator
 from isotherm.errors import IsothermError
-from isotherm.estimators.counts import MANY, CountEstimator
-from isotherm.estimators.plan import Plan
+from isotherm.estimators.counts import CountEstimator
+from isotherm.estimators.parameters import Checks, integer, number_or_auto
+from isotherm.estimators.plan import Plan, Table
+from isotherm.estimators.recipe import Fitted, Recipe, cool_plainly, planned, settled, steered
 from isotherm.estimators.untempered import cooled_tempered, has_untempered_prior
 from isotherm.kernels.cpu.dense import one_blas_thread
 from isotherm.models.base import CountModel
 from isotherm.placement.base import Data
 from isotherm.tree import Tree
 
-AUTO = "auto"
 # A model that is not preferred must have a held-out score lower by this share, and by so many times
 # what more components must be worth.
 CLEARLY, TIMES = 0.01, 2.0
@@ -41,8 +43,10 @@ CLEARLY, TIMES = 0.01, 2.0
 class GrowingEstimator(CountEstimator):
     """Base of the estimators for counts that take `n_components="auto"`; not for direct use.
 
-    A shell defines `_growing_schedule`, and `_alternatives` if there is more than one model to try.
+    The recipe of a shell is `_growing(...)`.
     """
+
+    _parameters: ClassVar[Checks] = {"n_components": number_or_auto, "max_components": integer(1)}
 
     # What the similarities of `topic_tree_` say, for those who see it.
     similarity_meaning = (
@@ -90,15 +94,13 @@ class GrowingEstimator(CountEstimator):
         other = copy.copy(self)
         other.n_components = n_components
         del other.path_, other.tree_
+        table = Table(counts, weight, other._data)
         if n_components == self.n_components_:
-            data = self._data(counts, weight)
-            plan = Plan(data, data, None, Fixed(self.temperature_))
-            state = state_of(self.model_, data, self.params_)
-            fit = self._engine(plan.schedule).run(self.model_, data, as_generator(0), state=state)
-            other._set_fitted(plan, fit, fit)
+            other._set_fitted(other._settled_again(table))
         else:
             with other._fit_told():
-                other._settle(counts, weight, self._starts(n_components))
+                fitted = other._settled_from(table, self._starts(n_components))
+            other._set_fitted(fitted)
         other._come_home()
         return other
 
@@ -115,28 +117,33 @@ class GrowingEstimator(CountEstimator):
         groups = step.tree.cut(n_components)
         return [(step.model.sized(n_components), _joined(weight, table, groups))]
 
-    def _settle(
-        self, counts: Any, weight: Array | None, starts: Sequence[tuple[CountModel, Array]]
-    ) -> None:
-        """Fit a number of components, beginning also from these starts, whichever is better."""
-        total = counts.total if weight is None else float(weight @ counts.row_totals)
-        model, rng = self._model(counts.n_rows, total), as_generator(0)
-        plan = self._plan(model, counts, weight)
-        annealer = self._annealer(plan)
+    def _settled_again(self, table: Table) -> Fitted:
+        """The same solution, settled on the table at its temperature."""
+        recipe = self._full_recipe(table)
+        data = table.placed()
+        plan = Plan(data, data, None, Fixed(self.temperature_))
+        state = state_of(self.model_, data, self.params_)
+        fit = self._engine(plan.schedule).run(self.model_, data, as_generator(0), state=state)
+        return Fitted(recipe, plan, fit, fit)
+
+    def _settled_from(self, table: Table, starts: Sequence[tuple[CountModel, Array]]) -> Fitted:
+        """A fit of a number of components, begun also from these starts, whichever is better."""
+        recipe, rng = self._full_recipe(table), as_generator(0)
+        annealer = self._engine(recipe.schedule)
+        plan, curve = planned(recipe, table, annealer)
+        annealer = steered(annealer, recipe, plan)
         with one_blas_thread():
-            cooled = self._cooled(annealer, plan, model, rng)
+            cooled = recipe.cool(recipe, annealer, plan, rng)
             states = [
-                (one, state_of(one, plan.data, one.init(plan.data.summary, table)))
-                for one, table in starts
+                (one, state_of(one, plan.data, one.init(plan.data.summary, columns)))
+                for one, columns in starts
             ]
             if time_is_up(annealer.callbacks) and cooled.outcome is Outcome.STOPPED:
                 # What was cooled so far may be copies; what was put together is not.
-                cooled = self._at_once(annealer, cooled, states[0], plan)
-                states = []
+                cooled, states = self._at_once(annealer, cooled, states[0], plan), []
             best, n_sweeps = better(annealer, cooled, states, plan.data, plan.heldout)
-            fit = self._finished(annealer, plan, best, rng)
-        self._set_fitted(plan, fit, best)
-        self.n_iter_ += n_sweeps
+            fit = settled(annealer, plan, best, rng)
+        return Fitted(recipe, plan, fit, best, curve, more_sweeps=n_sweeps)
 
     def _at_once(
         self, annealer: Annealer, cooled: Fit, start: tuple[CountModel, State], plan: Plan
@@ -154,74 +161,35 @@ class GrowingEstimator(CountEstimator):
             first_critical=cooled.first_critical,
         )
 
-    def _growing_schedule(self) -> Schedule:
-        raise NotImplementedError
-
-    def _topic_tree(self, plan: Plan, fit: Fit) -> Tree:
-        """Where every row has one component, components are told by their columns alone."""
-        return tree_by_columns(*fit.model.components(fit.state.params))
-
-    def _alternatives(self, model: Any) -> list[CountModel]:
-        """Models to grow, the preferred one first."""
-        return [model]
+    def _growing(
+        self,
+        models: tuple[CountModel, ...],
+        cooling: Schedule,
+        splitting: Schedule,
+        start: Start,
+        tree: Callable[[Plan, Fit], Tree] | None = None,
+    ) -> Recipe:
+        """The recipe of a number of components, or of one that is found; models as in `Recipe`."""
+        tree = _tree_of_columns if tree is None else tree
+        if self._grows:
+            growth = Growth(self.max_components)
+            return Recipe(models, splitting, Noisy(), growth=growth, cool=cool_and_grow, tree=tree)
+        untempered = self.schedule is None and has_untempered_prior(models[-1])
+        cool = cool_tempered_first if untempered else cool_plainly
+        return Recipe(models, cooling, start, cool=cool, tree=tree)
 
     @property
     def _grows(self) -> bool:
         return isinstance(self.n_components, str)
 
     @property
-    def _n_expected(self) -> int:
-        return MANY if self._grows else int(self.n_components)
-
-    @property
     def _n_first(self) -> int:
         """Number of components at the start."""
         return 1 if self._grows else int(self.n_components)
 
-    def _cooling(self) -> Schedule:
-        if self._grows and self.schedule is None:
-            return self._growing_schedule()
-        return super()._cooling()
-
-    def _cooled(
-        self, annealer: Annealer, plan: Plan, model: CountModel, rng: np.random.Generator
-    ) -> Fit:
-        if not self._grows and self.schedule is None and has_untempered_prior(model):
-            return cooled_tempered(annealer, model, plan.data, plan.heldout, rng)
-        models = self._alternatives(model) if self._grows else [model]
-        if plan.heldout is None:
-            # Nothing would say which of them is better.
-            fit = annealer.run(models[-1], plan.data, rng)
-            return _apart(annealer, fit, plan.data) if self._grows else fit
-        fits: list[Fit] = []
-        outcome = Outcome.FINISHED
-        try:
-            for one in models:
-                fits.append(annealer.run(one, plan.data, rng, heldout=plan.heldout))
-                if fits[-1].outcome is Outcome.INTERRUPTED or time_is_up(annealer.callbacks):
-                    break
-        except KeyboardInterrupt:
-            if not fits:
-                raise
-            outcome = Outcome.INTERRUPTED
-        growth = annealer.growth or Growth()
-        best = preferred(fits, max(CLEARLY, TIMES * growth.needed(plan.heldout.size)))
-        # An interrupt ends the fit, also where what came before it is what is kept.
-        if Outcome.INTERRUPTED in (outcome, fits[-1].outcome):
-            best = dataclasses.replace(best, outcome=Outcome.INTERRUPTED)
-        elif self._grows:
-            best = fewest(annealer, best, plan.data, plan.heldout)
-        return _apart(annealer, best, plan.data) if self._grows else best
-
-    def _check_n_components(self) -> None:
-        _checks.integer("max_components", self.max_components, 1)
+    def _check(self) -> None:
         if not self._grows:
-            _checks.integer("n_components", self.n_components, 1)
             return
-        if self.n_components != AUTO:
-            raise IsothermError(
-                f"n_components={self.n_components!r}; it must be an integer of at least 1 or 'auto'"
-            )
         if self.start is not None:
             raise IsothermError(
                 f"start={self.start!r} with n_components='auto'; a model that grows begins with "
@@ -234,29 +202,50 @@ class GrowingEstimator(CountEstimator):
                 "cools: use Splitting, Exponential or Linear, or give a number of components"
             )
 
-    def _annealer(self, plan: Plan) -> Annealer:
-        if not self._grows:
-            return super()._annealer(plan)
-        engine, growth = self._engine(plan.schedule), Growth(self.max_components)
-        callbacks = list(engine.callbacks)
-        if plan.heldout is not None:
-            gain = growth.needed(plan.heldout.size)
-            callbacks.append(GenerationRule(self._patience, gain, limit=growth.enough))
-        return dataclasses.replace(engine, start=Noisy(), callbacks=callbacks, growth=growth)
 
-    def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
-        super()._set_fitted(plan, fit, cooled)
-        with one_blas_thread():
-            self.topic_tree_: Tree = self._topic_tree(plan, fit)
-        if cooled.tree is not None:
-            self.tree_: Tree = cooled.tree
-            self.path_: tuple[Step, ...] = cooled.path
+def cool_and_grow(recipe: Recipe, annealer: Annealer, plan: Plan, rng: Rng) -> Fit:
+    """Runs of the models, each from one component; the preferred one with as few as will do."""
+    if plan.heldout is None:
+        # Nothing would say which of them is better.
+        fit = annealer.run(recipe.models[-1], plan.data, rng)
+        return _apart(annealer, fit, plan.data)
+    fits: list[Fit] = []
+    outcome = Outcome.FINISHED
+    try:
+        for model in recipe.models:
+            fits.append(annealer.run(model, plan.data, rng, heldout=plan.heldout))
+            if fits[-1].outcome is Outcome.INTERRUPTED or time_is_up(annealer.callbacks):
+                break
+    except KeyboardInterrupt:
+        if not fits:
+            raise
+        outcome = Outcome.INTERRUPTED
+    growth = annealer.growth or Growth()
+    best = preferred(fits, max(CLEARLY, TIMES * growth.needed(plan.heldout.size)))
+    # An interrupt ends the fit, also where what came before it is what is kept.
+    if Outcome.INTERRUPTED in (outcome, fits[-1].outcome):
+        best = dataclasses.replace(best, outcome=Outcome.INTERRUPTED)
+    else:
+        best = fewest(annealer, best, plan.data, plan.heldout)
+    return _apart(annealer, best, plan.data)
 
 
 def _apart(annealer: Annealer, fit: Fit, data: Data) -> Fit:
     """The fit without copies, where an interrupt or a limit of time broke the growing off."""
     broken_off = fit.outcome is Outcome.INTERRUPTED or time_is_up(annealer.callbacks)
     return without_copies(annealer, fit, data) if broken_off else fit
+
+
+def cool_tempered_first(recipe: Recipe, annealer: Annealer, plan: Plan, rng: Rng) -> Fit:
+    """A model with an untempered prior, along the path of the tempered one."""
+    model = recipe.models[-1]
+    assert has_untempered_prior(model)
+    return cooled_tempered(annealer, model, plan.data, plan.heldout, rng)
+
+
+def _tree_of_columns(plan: Plan, fit: Fit) -> Tree:
+    """Where every row has one component, components are told by their columns alone."""
+    return tree_by_columns(*fit.model.components(fit.state.params))
 
 
 def preferred(fits: Sequence[Fit], share: float) -> Fit:

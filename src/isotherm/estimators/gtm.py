@@ -6,7 +6,7 @@ import dataclasses
 import warnings
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -21,7 +21,7 @@ from isotherm.data import checks, foreign
 from isotherm.data.base import Array
 from isotherm.data.split import as_generator
 from isotherm.data.vectors import vector_blocks
-from isotherm.errors import IsothermError, IsothermWarning
+from isotherm.errors import IsothermError, IsothermWarning, warn
 from isotherm.estimators.base import Annealed
 from isotherm.estimators.engine import Engine
 from isotherm.estimators.mapping import (
@@ -35,6 +35,7 @@ from isotherm.estimators.mapping import (
     near,
     posterior,
 )
+from isotherm.estimators.parameters import Checks, integer, number, one_of, optional
 from isotherm.estimators.places import modes, place, sheet
 from isotherm.estimators.starts.map import MARGIN, SHEET, STARTS, kind_of, source_of, started
 from isotherm.estimators.vectors import read
@@ -51,6 +52,12 @@ SMALL_WORK = 5_000_000
 HELD, HELD_ON_DEVICE = 1 << 24, 1 << 27
 # Most sweeps at T = 1, in multiples of those at any other temperature.
 LAST = 10
+
+
+def one_to_three(name: str, value: object) -> None:
+    """Refuse anything but a number of dimensions that a map may have."""
+    _checks.integer(name, value, 1)
+    _checks.one_of(name, value, (1, 2, 3))
 
 
 class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
@@ -135,6 +142,15 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
     True
     """
 
+    _parameters: ClassVar[Checks] = {
+        "n_components": one_to_three,
+        "basis_width": number(0.1),
+        "n_init": integer(1),
+        "start": one_of(*STARTS),
+        "projection": one_of("mean", "mode"),
+        "alpha": optional(number(0.0)),
+        "noise": optional(number(np.finfo(np.float64).tiny)),
+    }
     _takes = frozenset({"over_relax", "record_critical", "precision", "callbacks"})
 
     def __init__(
@@ -336,26 +352,14 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
 
     # Validation and placing ------------------------------------------------------------------
 
-    def _check_parameters(self) -> None:
-        _checks.integer("n_components", self.n_components, 1)
-        _checks.one_of("n_components", self.n_components, (1, 2, 3))
-        _checks.number("basis_width", self.basis_width, 0.1)
-        _checks.integer("n_init", self.n_init, 1)
-        _checks.one_of("start", self.start, STARTS)
-        _checks.one_of("projection", self.projection, ("mean", "mode"))
-        if self.alpha is not None:
-            _checks.number("alpha", self.alpha, 0.0)
-        if self.noise is not None:
-            _checks.number("noise", self.noise, np.finfo(np.float64).tiny)
-        self._check_engine()
+    def _check(self) -> None:
         if self.schedule is not None and lowest(self.schedule) < 1:
             raise IsothermError(
                 f"schedule={self.schedule!r} goes below T = 1, where a map is no longer one; "
                 "end at 1 or above"
             )
         if self.alpha == 0:
-            message = "alpha=0 leaves the weights without a prior: they are nearly undetermined"
-            warnings.warn(message, IsothermWarning, stacklevel=4)
+            warn("alpha=0 leaves the weights without a prior: they are nearly undetermined")
 
     def _vectors(self, X: Any, *, reset: bool) -> Array:
         """Validated rows (I, D), float64; missing values are NaN."""

@@ -5,35 +5,35 @@ from __future__ import annotations
 import dataclasses
 import json
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isotherm import _checks
+from isotherm._types import Rng
 from isotherm.anneal.callbacks import time_is_up
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.schedule import Adaptive, Fixed, Grid, Schedule
-from isotherm.anneal.start import Noisy, Start, state_of
+from isotherm.anneal.start import Start, state_of
 from isotherm.anneal.trace import Fit, Outcome
-from isotherm.data import checks
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
-from isotherm.data.split import SPLIT_SEED, as_generator
+from isotherm.data.split import SPLIT_SEED
 from isotherm.errors import IsothermError
 from isotherm.estimators.columns import column_number
 from isotherm.estimators.counts import CountEstimator
 from isotherm.estimators.engine import Engine
-from isotherm.estimators.plan import Plan
+from isotherm.estimators.parameters import AUTO, Checks, integer, number, number_or_auto, one_of
+from isotherm.estimators.plan import Plan, Table
+from isotherm.estimators.recipe import Fitted, Recipe, planned, steered
 from isotherm.estimators.starts.hierarchy import Clusters, grown, in_two, put_on
 from isotherm.models.hierarchy import WEIGHTS, Hierarchy
 from isotherm.tree import as_tree
 
 # Temperatures that are tried, as shares of the one at which the clusters were found.
 SHARES = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4, 0.3)
-# As many leaves as this are expected where the number is to be found.
-MANY = 64
 # Sweeps where nothing is held out to say when to stop.
 BLIND_SWEEPS = 10
 
@@ -105,6 +105,13 @@ class HierarchicalClustering(CountEstimator):
     True
     """
 
+    _parameters: ClassVar[Checks] = {
+        "n_components": number_or_auto,
+        "max_components": integer(1),
+        "weights": one_of(*WEIGHTS),
+        "weights_fraction": number(0.0, 0.9),
+        "temper_prior": one_of(True, False, AUTO),
+    }
     _takes = frozenset({"patience", "over_relax", "record_critical", "precision", "callbacks"})
     _default_over_relax = False
     # A hierarchy begins at its clusters.
@@ -150,7 +157,7 @@ class HierarchicalClustering(CountEstimator):
     def transform(self, X: Any) -> Array:
         """Posterior of the leaves for each row, (I, K), at the temperature of the fit."""
         check_is_fitted(self)
-        data = self._placed(self._counts(X, reset=False))
+        data = self._new_rows(self._counts(X, reset=False))
         rows = fold_in(self.model_, self.params_, data, self.temperature_)
         return np.asarray(data.gather(rows).posterior, np.float64)
 
@@ -251,15 +258,7 @@ class HierarchicalClustering(CountEstimator):
             for node in range(tree.n_nodes)
         ]
 
-    def _check_parameters(self) -> None:
-        if not self._grows:
-            _checks.integer("n_components", self.n_components, 1)
-        _checks.integer("max_components", self.max_components, 1)
-        _checks.number("validation_fraction", self.validation_fraction, 0.0, 0.9)
-        self._check_engine()
-        _checks.one_of("weights", self.weights, WEIGHTS)
-        _checks.number("weights_fraction", self.weights_fraction, 0.0, 0.9)
-        _checks.one_of("temper_prior", self.temper_prior, (True, False, "auto"))
+    def _check(self) -> None:
         Hierarchy((-1,), (0,), aspect_temperature=self.aspect_temperature)
         if self.tree is None:
             return
@@ -270,49 +269,33 @@ class HierarchicalClustering(CountEstimator):
                 "out, or give the number of leaves"
             )
 
-    def _fit(self, X: Any, sample_weight: Any) -> None:
-        self._check_parameters()
-        counts = self._counts(X, reset=True)
-        weight = checks.row_weights(sample_weight, counts.row_totals)
-        rng = as_generator(self.random_state)
-        self._choose_precision(counts)
-        plan = self._plan(Hierarchy((-1,), (0,)), counts, weight)
+    def _recipe(self, table: Table) -> Recipe:
+        # Stand-ins: what is tried depends on the clusters.
+        return Recipe((Hierarchy((-1,), (0,)),), Fixed(1.0))
+
+    def _fitted(self, table: Table, rng: Rng) -> Fitted:
+        recipe = self._full_recipe(table)
+        plan, _ = planned(recipe, table, self._engine(recipe.schedule))
         clusters = self._clusters(plan, rng)
         held_out = self.weights == "cluster" and self.weights_fraction > 0
-        tree = clusters.tree
         model = Hierarchy(
-            tree.parents,
-            tree.leaves,
+            clusters.tree.parents,
+            clusters.tree.leaves,
             self.weights,
             self.aspect_temperature,
             held_out=held_out,
             critical=self._settings.record_critical or isinstance(self.schedule, Adaptive),
         )
-        run = self._twice(plan, counts) if held_out else plan
-        cooled = self._chosen(model, run, clusters, rng)
+        run = self._twice(plan, table.counts) if held_out else plan
+        annealer = steered(self._engine(recipe.schedule), recipe, plan)
+        cooled = self._chosen(model, run, clusters, annealer, rng)
         fit = self._repeated(model, run, clusters, cooled, rng)
-        plain = dataclasses.replace(model, held_out=False)
-        self.tree_ = tree
-        self._set_fitted(plan, dataclasses.replace(fit, model=plain), cooled)
-        self.first_critical_ = clusters.fit.first_critical
-        self.growth_trace_ = clusters.fit.trace
-        self.n_iter_ += clusters.fit.n_sweeps
-        if clusters.interrupted:
-            self.outcome_ = Outcome.INTERRUPTED.value
+        plain = dataclasses.replace(fit, model=dataclasses.replace(model, held_out=False))
+        return Fitted(recipe, plan, plain, cooled, clusters=clusters)
 
     @property
     def _grows(self) -> bool:
-        return isinstance(self.n_components, str) and self.n_components == "auto"
-
-    @property
-    def _n_expected(self) -> int:
-        return MANY if self._grows else int(self.n_components)
-
-    def _schedule(self) -> Schedule:
-        return Fixed(1.0)  # a stand-in: what is tried depends on the clusters
-
-    def _start(self) -> Start:
-        return Noisy()  # a stand-in too
+        return isinstance(self.n_components, str)
 
     def _clusters(self, plan: Plan, rng: np.random.Generator) -> Clusters:
         """Clusters on a tree: grown with it, or put on a given one."""
@@ -324,14 +307,19 @@ class HierarchicalClustering(CountEstimator):
         return grown(n_components, self.max_components, *given)
 
     def _chosen(
-        self, model: Hierarchy, plan: Plan, clusters: Clusters, rng: np.random.Generator
+        self,
+        model: Hierarchy,
+        plan: Plan,
+        clusters: Clusters,
+        annealer: Annealer,
+        rng: np.random.Generator,
     ) -> Fit:
         """The run whose temperature and sweeps the held-out tokens choose."""
         schedule = self.schedule
         if schedule is None:
             T = clusters.temperature
             schedule = Fixed(T) if plan.heldout is None else Grid(tuple(T * s for s in SHARES))
-        annealer = dataclasses.replace(self._annealer(plan), schedule=schedule)
+        annealer = dataclasses.replace(annealer, schedule=schedule)
         if plan.heldout is not None:
             annealer = dataclasses.replace(annealer, check_every=1)
         elif self.weights == "full":
@@ -379,9 +367,15 @@ class HierarchicalClustering(CountEstimator):
         data: Any = plan.data
         return plan._replace(data=data.beside(kept.changed(divide)), full=full)
 
-    def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
-        super()._set_fitted(plan, fit, cooled)
-        rows, params = plan.full.gather(fit.state.rows), fit.state.params
+    def _attributes(self, fitted: Fitted) -> None:
+        clusters, state = fitted.clusters, fitted.fit.state
+        self.tree_ = clusters.tree
+        self.first_critical_ = clusters.fit.first_critical
+        self.growth_trace_ = clusters.fit.trace
+        self.n_iter_ += clusters.fit.n_sweeps
+        if clusters.interrupted:
+            self.outcome_ = Outcome.INTERRUPTED.value
+        rows, params = fitted.plan.full.gather(state.rows), state.params
         self.row_weights_ = np.asarray(rows.posterior, np.float64)
         self.labels_ = self.row_weights_.argmax(axis=1)
         self.node_components_ = np.ascontiguousarray(params.word_node.T, dtype=np.float64)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 
-from isotherm import _checks
 from isotherm.anneal.schedule import Fixed, lowest
 from isotherm.anneal.start import Start
 from isotherm.anneal.trace import Outcome
@@ -21,7 +20,9 @@ from isotherm.errors import IsothermError, IsothermWarning, warn
 from isotherm.estimators.aspect import AspectModel
 from isotherm.estimators.counts import CountEstimator
 from isotherm.estimators.engine import Engine
-from isotherm.estimators.plan import Plan, without_columns
+from isotherm.estimators.parameters import Checks, integer, optional
+from isotherm.estimators.plan import Plan, Table, without_columns
+from isotherm.estimators.recipe import Fitted, steered
 from isotherm.estimators.starts.linked import NearTopics
 from isotherm.graph.labels import label_codes, labelled
 from isotherm.graph.neighbors import Neighbors, as_graph
@@ -35,6 +36,10 @@ class LinkedEstimator(CountEstimator):
     # Settings of other estimators that make no sense here: nothing is held out of linked rows, and
     # the path that the rows take is part of the method.
     validation_fraction = 0.0
+    _parameters: ClassVar[Checks] = {
+        "n_neighbors": integer(1),
+        "max_label_edges": optional(integer(1)),
+    }
     _takes = frozenset({"precision", "callbacks"})
     _default_over_relax = False
     # Whether a fit goes on at the temperature at which held-out tokens stopped its start.
@@ -90,15 +95,16 @@ class LinkedEstimator(CountEstimator):
             counts, self.n_neighbors, n_threads=self._kernels().n_threads, random_state=0
         )
         self.graph_ = self._graph(counts, y, graph, rng)
-        model = self._model(counts.n_rows, counts.total)
+        recipe = self._recipe(Table(counts, None, self._data))
         block = blocks_of(counts, np.array([0, counts.n_rows]))[0]
         data = Local([LinkedBlock.of(block, Links.of(self.graph_))], self._kernels())
         start, temperature = self._begin(counts, rng)
         plan = Plan(data, data, None, self.schedule or Fixed(temperature))
-        annealer = dataclasses.replace(self._engine(plan.schedule), start=start)
+        recipe = dataclasses.replace(recipe, schedule=plan.schedule, start=start)
+        annealer = steered(self._engine(plan.schedule), recipe, plan)
         with one_blas_thread():
-            fit = annealer.run(model, data, rng)
-        self._set_fitted(plan, fit, fit)
+            fit = recipe.cool(recipe, annealer, plan, rng)
+        self._set_fitted(Fitted(recipe, plan, fit, fit))
 
     def _begin(self, counts: Counts, rng: np.random.Generator) -> tuple[Start, float]:
         """Where the rows begin, and the temperature of the fit unless there is a schedule."""
@@ -137,18 +143,14 @@ class LinkedEstimator(CountEstimator):
             warn("no two rows are linked: the result is that of PLSA")
         return links
 
-    def _placed(self, counts: Counts) -> Local:
+    def _data(self, counts: Any, weight: Array | None, *, new: bool = True) -> Local:
         """New rows with links to the training rows they have most in common with."""
         known = without_columns(counts, self.unigram_ == 0)
         links = Links.of(self.neighbors_.of_new(known))
         block = blocks_of(known, np.array([0, known.n_rows]))[0]
         return Local([LinkedBlock.of(block, links, self.row_weights_)], self._kernels())
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        _checks.integer("n_neighbors", self.n_neighbors, 1)
-        if self.max_label_edges is not None:
-            _checks.integer("max_label_edges", self.max_label_edges, 1)
+    def _check(self) -> None:
         if self.schedule is not None and lowest(self.schedule) <= 0:
             raise IsothermError(
                 f"schedule={self.schedule!r} goes down to T = 0, the hard limit, which only "

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from isotherm import _checks
-from isotherm.anneal.schedule import Schedule
+from isotherm.anneal.schedule import Fixed, Schedule
 from isotherm.anneal.start import Start
-from isotherm.anneal.trace import Fit
-from isotherm.errors import IsothermError, warn
+from isotherm.errors import warn
 from isotherm.estimators.engine import Engine
 from isotherm.estimators.linked import LinkedEstimator
-from isotherm.estimators.plan import Plan
+from isotherm.estimators.parameters import Checks, number, one_of, share_above_zero
+from isotherm.estimators.plan import Table
+from isotherm.estimators.recipe import Fitted, Recipe
 from isotherm.graph.neighbors import n_graph_components
 from isotherm.models import dtm, lap_plsi, ltm
 
@@ -76,6 +76,11 @@ class LapPLSI(LinkedEstimator):
     True
     """
 
+    _parameters: ClassVar[Checks] = {
+        "regularization": number(0.0),
+        "method": one_of("gauss-seidel", "jacobi", "cai"),
+    }
+
     def __init__(
         self,
         n_components: int = 10,
@@ -109,13 +114,9 @@ class LapPLSI(LinkedEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        _checks.number("regularization", self.regularization, 0.0)
-        _checks.one_of("method", self.method, ("gauss-seidel", "jacobi", "cai"))
-
-    def _model(self, n_rows: int, total: float) -> lap_plsi.LapPLSI:
-        return lap_plsi.LapPLSI(int(self.n_components), float(self.regularization), self.method)
+    def _recipe(self, table: Table) -> Recipe:
+        K, strength = int(self.n_components), float(self.regularization)
+        return Recipe((lap_plsi.LapPLSI(K, strength, self.method),), Fixed(1.0))
 
 
 class LTM(LinkedEstimator):
@@ -144,6 +145,11 @@ class LTM(LinkedEstimator):
     temperature_, trace_, outcome_, n_iter_, n_components_, n_distinct_, precision_
         As in `AspectModel`.
     """
+
+    _parameters: ClassVar[Checks] = {
+        "regularization": number(0.0),
+        "method": one_of("linear", "exact"),
+    }
 
     def __init__(
         self,
@@ -178,13 +184,9 @@ class LTM(LinkedEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        _checks.number("regularization", self.regularization, 0.0)
-        _checks.one_of("method", self.method, ("linear", "exact"))
-
-    def _model(self, n_rows: int, total: float) -> ltm.LTM:
-        return ltm.LTM(int(self.n_components), float(self.regularization), self.method)
+    def _recipe(self, table: Table) -> Recipe:
+        K, strength = int(self.n_components), float(self.regularization)
+        return Recipe((ltm.LTM(K, strength, self.method),), Fixed(1.0))
 
 
 class DTM(LinkedEstimator):
@@ -227,6 +229,12 @@ class DTM(LinkedEstimator):
     # No weight holds the likelihood back here, so what keeps it from fitting noise is the heat.
     keeps_temperature = True
 
+    _parameters: ClassVar[Checks] = {
+        "step": one_of("mm", "paper"),
+        "gamma": share_above_zero,
+        "kappa": number(0.0),
+    }
+
     def __init__(
         self,
         n_components: int = 10,
@@ -262,15 +270,7 @@ class DTM(LinkedEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        _checks.one_of("step", self.step, ("mm", "paper"))
-        _checks.number("gamma", self.gamma, 0.0, 1.0)
-        if not self.gamma:
-            raise IsothermError(f"gamma={self.gamma!r}; it must be above 0 and at most 1")
-        _checks.number("kappa", self.kappa, 0.0)
-
-    def _model(self, n_rows: int, total: float) -> dtm.DTM:
+    def _recipe(self, table: Table) -> Recipe:
         if self.n_components == 1:
             warn("n_components=1: rows with one topic are all alike, the result is that of PLSA")
         elif self.graph_.nnz:
@@ -281,12 +281,13 @@ class DTM(LinkedEstimator):
                     "bound then: rows of different components are driven apart as far as the "
                     "likelihood lets them (more neighbours would connect them)"
                 )
-        return dtm.DTM(int(self.n_components), self.step, float(self.gamma), float(self.kappa))
+        model = dtm.DTM(int(self.n_components), self.step, float(self.gamma), float(self.kappa))
+        return Recipe((model,), Fixed(1.0))
 
-    def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
-        super()._set_fitted(plan, fit, cooled)
-        block = plan.full.blocks[0]
-        spread = plan.full.kernels.spread(block.links, self.row_weights_)
+    def _attributes(self, fitted: Fitted) -> None:
+        data = fitted.plan.full
+        block = data.blocks[0]
+        spread = data.kernels.spread(block.links, self.row_weights_)
         self.separation_ = float(dtm.separation(spread))
         in_a_row, self.n_rejected_ = (int(count) for count in self.params_.rejected)
         if in_a_row >= dtm.MOST_REJECTED:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,13 +10,19 @@ from isotherm import _checks
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.schedule import Fixed, Schedule, lowest
 from isotherm.anneal.start import Start
-from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
 from isotherm.estimators.engine import Engine
-from isotherm.estimators.plan import Plan
-from isotherm.estimators.projection import AUTO, ProjectionEstimator, check_number_of_clusters
+from isotherm.estimators.parameters import Checks, above_zero, flag, one_of
+from isotherm.estimators.plan import Table
+from isotherm.estimators.projection import (
+    AUTO,
+    ProjectionEstimator,
+    check_number_of_clusters,
+    number_of_clusters,
+)
+from isotherm.estimators.recipe import Fitted, Recipe
 from isotherm.estimators.row_densities import lda_document_bounds, mixture_densities
 from isotherm.estimators.starts.projection import ClustersAndTopics, OwnClusters, StructuredFit
 from isotherm.models.pcp import FactorizedPcp, Pcp
@@ -25,6 +31,14 @@ from isotherm.placement.local import Local
 DOCUMENTS = "documents"
 # Topics that are given must sum to one within this.
 SUM = 1e-6
+
+
+def clusters_or_documents(name: str, value: object) -> None:
+    """Refuse anything but a number of clusters or "documents"."""
+    if isinstance(value, str):
+        _checks.one_of(name, value, (DOCUMENTS,))
+    else:
+        number_of_clusters(name, value)
 
 
 class PCP(ProjectionEstimator):
@@ -96,6 +110,12 @@ class PCP(ProjectionEstimator):
     """
 
     # Clusters leave on the way: there is nothing to extrapolate.
+    _parameters: ClassVar[Checks] = {
+        "n_clusters": clusters_or_documents,
+        "inference": one_of("structured", "factorized"),
+        "alpha": above_zero,
+        "learn_hyper": flag,
+    }
     _takes = frozenset({"record_critical", "precision", "callbacks"})
     _default_over_relax = False
     definitions = ("bound", "structured", "mean", "fresh", "completion")
@@ -141,11 +161,7 @@ class PCP(ProjectionEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        if isinstance(self.n_clusters, str):
-            _checks.one_of("n_clusters", self.n_clusters, (DOCUMENTS,))
-        super()._check_parameters()
-        _checks.one_of("inference", self.inference, ("structured", "factorized"))
+    def _check(self) -> None:
         if self.n_clusters == DOCUMENTS and self.inference == "structured":
             raise IsothermError(
                 'n_clusters="documents" with inference="structured" needs a table of rows by '
@@ -156,8 +172,6 @@ class PCP(ProjectionEstimator):
                 f"schedule={self.schedule!r} ends at T = 0, where the bound has no meaning; end at "
                 "T = 1, or take TTMM for hard clusters"
             )
-        _positive("alpha", self.alpha)
-        _checks.flag("learn_hyper", self.learn_hyper)
         self._check_concentration()
         if self.topics is not None:
             _check_topics(self.topics, self.n_components)
@@ -166,7 +180,7 @@ class PCP(ProjectionEstimator):
         if self.concentration is None:
             return
         if np.ndim(self.concentration) == 0:
-            _positive("concentration", self.concentration)
+            above_zero("concentration", self.concentration)
             return
         try:
             given = np.asarray(self.concentration, np.float64)
@@ -178,15 +192,23 @@ class PCP(ProjectionEstimator):
                 f"each of the {self.n_components} topics"
             )
 
-    def _learn(self, counts: Counts, weight: Array | None) -> None:
-        super()._learn(counts, weight)
-        if self.topics is not None and np.shape(self.topics)[1] != counts.n_columns:
+    def _recipe(self, table: Table) -> Recipe:
+        if self.topics is not None and np.shape(self.topics)[1] != table.counts.n_columns:
             raise IsothermError(
-                f"topics has shape {np.shape(self.topics)} for {counts.n_columns} columns; give "
-                "one probability for each topic and column"
+                f"topics has shape {np.shape(self.topics)} for {table.counts.n_columns} columns; "
+                "give one probability for each topic and column"
             )
+        topics = None if self.topics is None else np.asarray(self.topics, np.float64)
+        start: Start = ClustersAndTopics(topics=topics)
+        structured = self.inference == "structured"
+        if self.n_clusters == DOCUMENTS:
+            start = OwnClusters(topics=topics)
+        elif not structured:
+            start = StructuredFit(start)
+        model = self._model(table.counts.n_rows)
+        return self._projection(table, model, start, None if structured else Fixed(1.0))
 
-    def _model(self, n_rows: int, total: float) -> Pcp | FactorizedPcp:
+    def _model(self, n_rows: int) -> Pcp | FactorizedPcp:
         M = n_rows if self.n_clusters == DOCUMENTS else int(self.n_clusters)
         check_number_of_clusters(M)
         lam = 1.0 / self.n_components if self.concentration is None else self.concentration
@@ -196,19 +218,9 @@ class PCP(ProjectionEstimator):
         learn = bool(self.learn_hyper)
         return kind(self.n_components, M, smooth, alpha, lam, learn, hold=self._hold)
 
-    def _schedule(self) -> Schedule:
-        return super()._schedule() if self.inference == "structured" else Fixed(1.0)
-
-    def _start(self) -> Start:
-        topics = None if self.topics is None else np.asarray(self.topics, np.float64)
-        if self.n_clusters == DOCUMENTS:
-            return OwnClusters(topics=topics)
-        start = ClustersAndTopics(topics=topics)
-        return start if self.inference == "structured" else StructuredFit(start)
-
-    def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
-        super()._set_fitted(plan, fit, cooled)
-        params = fit.state.params
+    def _attributes(self, fitted: Fitted) -> None:
+        super()._attributes(fitted)
+        params = fitted.fit.state.params
         self.elbo_ = -self.free_energy_
         self.alpha_ = float(params.alpha[0])
         self.concentration_ = params.lam.copy()
@@ -238,12 +250,6 @@ class PCP(ProjectionEstimator):
         data = Local.place(counts, self._kernels())
         rows = fold_in(self.model_, self.params_, data, 1.0)
         return np.asarray(self.model_.bounds(self.params_, rows[0], data.blocks[0], data.kernels))
-
-
-def _positive(name: str, value: Any) -> None:
-    _checks.number(name, value, 0.0)
-    if not value > 0:
-        raise IsothermError(f"{name}={value!r}; it must be a number above 0")
 
 
 def _check_topics(topics: Any, n_components: int) -> None:

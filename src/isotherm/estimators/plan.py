@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -50,12 +50,43 @@ class Plan(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Hold:
+    """What is held out of a fit, and how long the rule waits that it steers.
+
+    Parameters
+    ----------
+    of : Tokens or Rows
+    fraction : float
+        Share that is held out; 0 is nothing.
+    folds : Folds, optional
+        Cross-validate instead.
+    patience : int
+        Temperatures, or generations of splits, without improvement before a run stops.
+    single : bool
+        Whether there is one component, and so no temperature to choose.
+    """
+
+    of: Tokens | Rows = field(default_factory=Tokens)
+    fraction: float = 0.0
+    folds: Folds | None = None
+    patience: int = 2
+    single: bool = False
+
+
+@dataclass(frozen=True)
 class Table:
     """Counts (I, J) with weights of their rows (I,), and how they are placed."""
 
     counts: Any
     weight: Array | None
     place: Place
+
+    @property
+    def total(self) -> float:
+        """Number of tokens, with the weights of their rows."""
+        if self.weight is None:
+            return float(self.counts.total)
+        return float(self.weight @ self.counts.row_totals)
 
     def placed(self) -> Any:
         """All of the counts."""

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isotherm import _checks
 from isotherm._markup import Description, Part
-from isotherm.anneal.callbacks import time_is_up
-from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.heldout import SMOOTHING
 from isotherm.anneal.schedule import Exponential, Schedule, lowest
-from isotherm.anneal.trace import Fit, Outcome
+from isotherm.anneal.start import Start
 from isotherm.data.base import Array, Block
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError, warn
 from isotherm.estimators.counts import CountEstimator
-from isotherm.estimators.plan import Plan, without_columns
-from isotherm.estimators.projection_runs import better, joined, reached
+from isotherm.estimators.parameters import Checks, integer, number
+from isotherm.estimators.plan import Table, without_columns
+from isotherm.estimators.projection_runs import best_of
+from isotherm.estimators.recipe import Fitted, Recipe
 from isotherm.estimators.row_densities import mixture_densities, row_perplexity
 from isotherm.estimators.starts.projection import HANDOVER
 from isotherm.kernels.base import Kernels
@@ -41,9 +40,29 @@ class _Shares(NamedTuple):
     shares: Array
 
 
+def check_number_of_clusters(n_clusters: int) -> None:
+    """Refuse more clusters than rows by clusters fit in memory."""
+    if n_clusters > MOST_CLUSTERS:
+        raise IsothermError(
+            f"{n_clusters} clusters; at most {MOST_CLUSTERS} are fitted, because every row keeps a "
+            "number for each: give n_clusters=200, of which the needed ones stay"
+        )
+
+
+def number_of_clusters(name: str, value: Any) -> None:
+    """Refuse anything but a number of clusters that fit in memory."""
+    _checks.integer(name, value, 1)
+    check_number_of_clusters(value)
+
+
 class ProjectionEstimator(CountEstimator):
     """Base of TTMM and PCP; not for direct use."""
 
+    _parameters: ClassVar[Checks] = {
+        "n_clusters": number_of_clusters,
+        "smooth": number(0.0),
+        "n_init": integer(1),
+    }
     # These stop by their own bound: nothing is held out.
     validation_fraction = 0.0
     definitions: tuple[str, ...] = ("mean", "completion")
@@ -170,58 +189,27 @@ class ProjectionEstimator(CountEstimator):
     def _n_features_out(self) -> int:
         return len(self.cluster_weights_)
 
-    def _check_parameters(self) -> None:
-        if not isinstance(self.n_clusters, str):
-            _checks.integer("n_clusters", self.n_clusters, 1)
-            check_number_of_clusters(self.n_clusters)
-        super()._check_parameters()
-        _checks.number("smooth", self.smooth, 0.0)
-        _checks.integer("n_init", self.n_init, 1)
-
-    def _schedule(self) -> Schedule:
-        return Exponential(rate=0.8, margin=HANDOVER)
-
-    def _learn(self, counts: Counts, weight: Array | None) -> None:
-        empty = int((counts.row_totals == 0).sum())
+    def _projection(
+        self, table: Table, model: CountModel, start: Start, schedule: Schedule | None = None
+    ) -> Recipe:
+        """The recipe of a model: the best of `n_init` runs by what they maximise."""
+        empty = int((table.counts.row_totals == 0).sum())
         if empty:
-            warn(f"{empty} of {counts.n_rows} rows are empty; they get the prior of the clusters")
+            n_rows = table.counts.n_rows
+            warn(f"{empty} of {n_rows} rows are empty; they get the prior of the clusters")
         if self.n_components == 1 and self.n_clusters != 1:
             warn(
                 "n_components=1: clusters over one topic do not differ, so there are no labels to "
                 "find; give at least 2"
             )
+        # Where the user says how to cool there is one way, else the better of two.
+        cool = partial(best_of, n_init=self.n_init, both_ways=self.schedule is None)
+        schedule = schedule or Exponential(rate=0.8, margin=HANDOVER)
+        return Recipe((model,), schedule, start, cool=cool)
 
-    def _cooled(
-        self, annealer: Annealer, plan: Plan, model: CountModel, rng: np.random.Generator
-    ) -> Fit:
-        """The best of `n_init` runs by what they maximise, among those that came as far."""
-        best = self._one_run(annealer, plan, model, rng)
-        for _ in range(1, self.n_init):
-            if best.outcome is Outcome.INTERRUPTED or time_is_up(annealer.callbacks):
-                break
-            try:
-                fit = self._one_run(annealer, plan, model, rng)
-            except KeyboardInterrupt:
-                return dataclasses.replace(best, outcome=Outcome.INTERRUPTED)
-            best, outcome = min(best, fit, key=reached), fit.outcome
-            if outcome is Outcome.INTERRUPTED:
-                best = dataclasses.replace(best, outcome=outcome)
-        return best
-
-    def _one_run(
-        self, annealer: Annealer, plan: Plan, model: CountModel, rng: np.random.Generator
-    ) -> Fit:
-        """One run; the better of two where nobody said how to cool."""
-        if self.schedule is None:
-            fit = better(annealer, model, plan.data, rng)
-        else:
-            fit = super()._cooled(annealer, plan, model, rng)
-        return joined(annealer, plan.data, fit, rng)
-
-    def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
-        super()._set_fitted(plan, fit, cooled)
-        model, params = fit.model, fit.state.params
-        rows = plan.full.gather(fit.state.rows)
+    def _attributes(self, fitted: Fitted) -> None:
+        model, params = fitted.fit.model, fitted.fit.state.params
+        rows = fitted.plan.full.gather(fitted.fit.state.rows)
         self.row_weights_ = np.asarray(model.posterior(params, rows), np.float64)
         self.labels_ = self.row_weights_.argmax(axis=1)
         self.cluster_weights_ = np.asarray(model.cluster_weights(params), np.float64)
@@ -238,17 +226,8 @@ class ProjectionEstimator(CountEstimator):
         # What no topic has says nothing of a row.
         missing = self.components_.sum(axis=0) == 0
         known = self._counts(X, reset=False).changed(partial(without_columns, unknown=missing))
-        data = self._placed(known)
+        data = self._new_rows(known)
         return data, fold_in(self.model_, self.params_, data, self.temperature_)
-
-
-def check_number_of_clusters(n_clusters: int) -> None:
-    """Refuse more clusters than rows by clusters fit in memory."""
-    if n_clusters > MOST_CLUSTERS:
-        raise IsothermError(
-            f"{n_clusters} clusters; at most {MOST_CLUSTERS} are fitted, because every row keeps a "
-            "number for each: give n_clusters=200, of which the needed ones stay"
-        )
 
 
 def _project(k: Kernels, block: Block, rows: Any, model: Any, params: Any) -> Expected:

@@ -8,13 +8,44 @@ from typing import Any
 
 import numpy as np
 
+from isotherm._types import Rng
+from isotherm.anneal.callbacks import time_is_up
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.schedule import Fixed
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit, Outcome
+from isotherm.estimators.plan import Plan
+from isotherm.estimators.recipe import Recipe, cool_plainly
 from isotherm.placement.base import Data
 
 log = logging.getLogger("isotherm")
+
+
+def best_of(
+    recipe: Recipe, annealer: Annealer, plan: Plan, rng: Rng, *, n_init: int, both_ways: bool
+) -> Fit:
+    """The best of `n_init` runs by what they maximise, among those that came as far."""
+
+    def one_run() -> Fit:
+        model = recipe.models[-1]
+        if both_ways:
+            fit = better(annealer, model, plan.data, rng)
+        else:
+            fit = cool_plainly(recipe, annealer, plan, rng)
+        return joined(annealer, plan.data, fit, rng)
+
+    best = one_run()
+    for _ in range(1, n_init):
+        if best.outcome is Outcome.INTERRUPTED or time_is_up(annealer.callbacks):
+            break
+        try:
+            fit = one_run()
+        except KeyboardInterrupt:
+            return replace(best, outcome=Outcome.INTERRUPTED)
+        best, outcome = min(best, fit, key=reached), fit.outcome
+        if outcome is Outcome.INTERRUPTED:
+            best = replace(best, outcome=outcome)
+    return best
 
 
 def better(annealer: Annealer, model: Any, data: Data, rng: np.random.Generator) -> Fit:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from isotherm import _checks
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.start import Start
 from isotherm.estimators.engine import Engine
+from isotherm.estimators.plan import Table
 from isotherm.estimators.projection import ProjectionEstimator
+from isotherm.estimators.recipe import Recipe
 from isotherm.estimators.starts.projection import ClustersAndTopics
 from isotherm.models.ttmm import Ttmm
 
@@ -115,12 +116,6 @@ class TTMM(ProjectionEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        _checks.integer("n_clusters", self.n_clusters, 1)
-        super()._check_parameters()
-
-    def _model(self, n_rows: int, total: float) -> Ttmm:
-        return Ttmm(self.n_components, self.n_clusters, float(self.smooth), hold=self._hold)
-
-    def _start(self) -> Start:
-        return ClustersAndTopics()
+    def _recipe(self, table: Table) -> Recipe:
+        model = Ttmm(self.n_components, self.n_clusters, float(self.smooth), hold=self._hold)
+        return self._projection(table, model, ClustersAndTopics())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BiclusterMixin
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isotherm import _checks
 from isotherm._markup import Description, Part
+from isotherm._types import Rng
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.start import Start
@@ -22,9 +23,10 @@ from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
 from isotherm.estimators.counts import CountEstimator
 from isotherm.estimators.engine import Engine
-from isotherm.estimators.plan import Plan
+from isotherm.estimators.parameters import Checks, flag, integer, optional
+from isotherm.estimators.plan import Plan, Table
+from isotherm.estimators.recipe import Fitted, Recipe, cool_plainly
 from isotherm.estimators.starts.two_sided import Heating, OneSidedFits
-from isotherm.models.base import CountModel
 from isotherm.models.two_sided import TwoSided, mutual_information
 
 # Times the tolerance, for temperatures that are only passed while heating.
@@ -107,6 +109,10 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
     """
 
     # phi belongs to the posteriors: there is nothing to extrapolate.
+    _parameters: ClassVar[Checks] = {
+        "n_column_components": optional(integer(1)),
+        "temper_prior": flag,
+    }
     _takes = frozenset({"holdout", "patience", "record_critical", "precision", "callbacks"})
     _default_over_relax = False
 
@@ -217,16 +223,12 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         columns = _part("columns", self.joint_.sum(axis=0), members, share.T)
         return head, rows, columns
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        _checks.flag("temper_prior", self.temper_prior)
+    def _check(self) -> None:
         if getattr(self.schedule, "start", 0.0) is None:
             raise IsothermError(
                 f"schedule={self.schedule!r} cools from the first critical temperature, which this "
                 "model has not: give it a start, or leave the schedule out to heat from T = 1"
             )
-        if self.n_column_components is not None:
-            _checks.integer("n_column_components", self.n_column_components, 1)
 
     def _counts(self, X: Any, *, reset: bool) -> Counts:
         counts = super()._counts(X, reset=reset)
@@ -236,20 +238,14 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
             self.row_names_ = counts.row_names if labels is None else labels
         return counts
 
-    def _cooled(
-        self, annealer: Annealer, plan: Plan, model: CountModel, rng: np.random.Generator
-    ) -> Fit:
-        """Heated loosely where the chosen state is settled on all counts afterwards."""
-        if plan.data is not plan.full:
-            annealer = dataclasses.replace(annealer, tol=LOOSE * annealer.tol)
-        return super()._cooled(annealer, plan, model, rng)
+    def _recipe(self, table: Table) -> Recipe:
+        self.row_totals_ = table.counts.row_totals
+        L = self.n_column_components or self.n_components
+        model = TwoSided(self.n_components, L, self.temper_prior)
+        return Recipe((model,), Heating(rate=0.7), OneSidedFits(), cool=heat_loosely)
 
-    def _learn(self, counts: Counts, weight: Array | None) -> None:
-        self.row_totals_ = counts.row_totals
-
-    def _set_fitted(self, plan: Plan, fit: Fit, cooled: Fit) -> None:
-        super()._set_fitted(plan, fit, cooled)
-        params = fit.state.params
+    def _attributes(self, fitted: Fitted) -> None:
+        params = fitted.fit.state.params
         self.column_weights_ = np.asarray(params.column_posterior, np.float64)
         self.row_labels_ = self.row_weights_.argmax(axis=1)
         self.column_labels_ = self.column_weights_.argmax(axis=1)
@@ -257,15 +253,12 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         self.joint_ = params.joint
         self.mutual_information_ = mutual_information(params.joint)
 
-    def _model(self, n_rows: int, total: float) -> TwoSided:
-        L = self.n_column_components or self.n_components
-        return TwoSided(self.n_components, L, self.temper_prior)
 
-    def _schedule(self) -> Schedule:
-        return Heating(rate=0.7)
-
-    def _start(self) -> Start:
-        return OneSidedFits()
+def heat_loosely(recipe: Recipe, annealer: Annealer, plan: Plan, rng: Rng) -> Fit:
+    """Heated loosely where the chosen state is settled on all counts afterwards."""
+    if plan.data is not plan.full:
+        annealer = dataclasses.replace(annealer, tol=LOOSE * annealer.tol)
+    return cool_plainly(recipe, annealer, plan, rng)
 
 
 def _members(
