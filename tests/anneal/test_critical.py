@@ -512,6 +512,21 @@ def test_a_long_foreign_row_sets_no_first_transition(
     assert told == pytest.approx([expected], rel=0.006)
 
 
+@pytest.mark.parametrize("model", [Aspect(1), Cluster(1)], ids=["aspect", "cluster"])
+def test_rows_are_centered_where_all_are_there(model: Any) -> None:
+    counts = MANY_ROWS * np.linspace(1, 9, len(MANY_ROWS))[:, None].round()  # of many lengths
+    data, k = place(counts), Cpu("float64")
+    state = state_of(model, data, model.collapsed(data.summary, np.float64))
+    block, one = data.blocks[0], np.zeros(1, int)
+    found = model.deviation(state.params, state.rows[0], block, 1.5, one, k)
+    rows, tokens = found.sums(block, k)
+    assert rows / tokens == pytest.approx(found.centre)
+    shares = found.tokens()[:, 0] / found.tokens().sum()
+    assert shares == pytest.approx(counts.sum(axis=1) / counts.sum())
+    members = found.members(block)
+    assert members == pytest.approx(np.full((len(counts), 1), members[0, 0]))
+
+
 @pytest.mark.parametrize("longest", [10, 500])
 def test_rows_with_words_of_their_own_are_a_topic_however_long_one_is(longest: int) -> None:
     own = np.random.default_rng(5).multinomial(40, np.full(8, 1 / 8), 10)

@@ -299,6 +299,8 @@ def _without_small(
     alone = (sides.alone > HALF * sides.far) & (sides.alone <= few * sums.members)
     heavy = sides.tokens > LEAST * sums.tokens
     alone &= (sides.alone > 0) & (heavy | ~dense)
+    # Below a mode that is none of few rows, long rows of a topic may seem to be alone.
+    alone &= np.logical_and.accumulate((dense | alone)[::-1])[::-1]
     small = dense | alone
     if small.any():
         deviations, _, _ = data.sweep(_leave_out, deviations, vectors, bounds, dense, alone)

@@ -52,7 +52,15 @@ class AspectDeviation(Deviation):
 
     def shares(self) -> Array:
         """P(x|a) per unit of the row's weight: gain x shift^2, as the formulas below have it."""
-        return self.tokens()
+        return np.asarray(super().shares() * np.asarray(self.shift, np.float64) ** 2)
+
+    def tokens(self) -> Array:
+        """The same: what rows share is tokens."""
+        return self.shares()
+
+    def holds(self) -> Array:
+        """Gain x shift, since rows are as long as their tokens are many over a factor of theirs."""
+        return np.asarray(self.gain * self.shift)
 
     def members(self, block: Block) -> Array:
         """Share of the tokens of the row."""

@@ -112,8 +112,12 @@ class Deviation(NamedTuple):
         return self.shares()
 
     def tokens(self) -> Array:
-        """Share of the tokens of each row, counted once, in those of the component; (I, C)."""
-        return np.asarray(self.gain, np.float64) * np.asarray(self.shift, np.float64) ** 2
+        """Share of each row, counted once, in the tokens of the component, up to a factor."""
+        return np.asarray(self.gain, np.float64) * np.asarray(self.shift, np.float64)
+
+    def holds(self) -> Array:
+        """What rows are to be multiplied by for their sum to be 0, (I, C)."""
+        return self.gain
 
     def places(self, image: Array) -> Array:
         """Where the tokens of each row are in a mode in the mean, (I, C) float64."""
@@ -151,9 +155,9 @@ class Deviation(NamedTuple):
 
     def sums(self, block: Block, k: Kernels) -> tuple[Array, Array]:
         """Sums of rows and of their tokens, of which `centre` is the quotient: (J, C), (C,)."""
-        tokens = self.gain * self.shift
-        rows = k.transposed_times(block.with_values(self.values), tokens) * self.scale
-        return rows, np.einsum("i,ic,ic->c", block.weight, tokens, self.shift)
+        holds = self.holds()
+        rows = k.transposed_times(block.with_values(self.values), holds) * self.scale
+        return rows, np.einsum("i,ic,ic->c", block.weight, holds, self.shift)
 
     def _image(self, block: Block, vectors: Array, k: Kernels) -> Array:
         image = k.times(block.with_values(self.values), self.scale * vectors)
