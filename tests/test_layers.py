@@ -34,7 +34,7 @@ ONLY_IN = {
     "anywidget": ("viewer.widget",),
     "dask": ("placement.cluster",),
     "distributed": ("placement.cluster",),
-    "h11": ("viewer.serving",),
+    "h11": ("viewer.server.serving",),
     "matplotlib": ("plots",),
     "narwhals": ("data.frames",),
     "numba": ("kernels",),
@@ -44,12 +44,12 @@ ONLY_IN = {
     "pynndescent": ("graph.labels",),
     "skimage": ("images.files",),
     "sklearn": ("estimators", "datasets", "evaluate.few_labels", "text.word_counts"),
-    "starlette": ("viewer.server",),
+    "starlette": ("viewer.server.server",),
     "threadpoolctl": ("kernels",),
     "torch": ("kernels",),
     "triton": ("kernels",),
     "traitlets": ("viewer.widget",),
-    "uvicorn": ("viewer.serving",),
+    "uvicorn": ("viewer.server.serving",),
 }
 
 MAY_PRINT = ("demo", "cli")

@@ -31,7 +31,7 @@ def commands(texts: list[str]) -> list[list[str]]:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("webbrowser.open", lambda url: True)
-    monkeypatch.setattr("isotherm.viewer.serving.LocalServer.run", lambda server: None)
+    monkeypatch.setattr("isotherm.viewer.server.serving.LocalServer.run", lambda server: None)
     return tmp_path
 
 

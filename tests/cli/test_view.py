@@ -20,7 +20,7 @@ from isotherm.cli import explorer, runs
 from isotherm.cli.documents import Documents
 from isotherm.cli.verbs import view
 from isotherm.viewer.container import unpack
-from isotherm.viewer.points import around
+from isotherm.viewer.parts.points import around
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ from isotherm.anneal.growth import prune
 from isotherm.anneal.trace import way
 from isotherm.maps.corpus import Cooling
 from isotherm.plots import annealing
-from isotherm.viewer.contents import cooling_meta
+from isotherm.viewer.parts.contents import cooling_meta
 from support.corpora import mixture_of_unigrams
 
 K = 4

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from isotherm.viewer.limits import Limits
-from isotherm.viewer.server import Site, application, local_server
+from isotherm.viewer.server.limits import Limits
+from isotherm.viewer.server.server import Site, application, local_server
 
 
 class Answer(NamedTuple):

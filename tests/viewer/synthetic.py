@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from isotherm import Counts, Tree
-from isotherm.viewer import contents, gather, points
+from isotherm.viewer import gather
 from isotherm.viewer.container import Part, pack
 from isotherm.viewer.format import (
     PARTS,
@@ -20,9 +20,10 @@ from isotherm.viewer.format import (
     StageMeta,
     TopicMeta,
 )
-from isotherm.viewer.points import Place
-from isotherm.viewer.stages import Moment, joined, stage_meta
-from isotherm.viewer.words import index_part, words_part
+from isotherm.viewer.parts import contents, points
+from isotherm.viewer.parts.points import Place
+from isotherm.viewer.parts.stages import Moment, joined, stage_meta
+from isotherm.viewer.parts.words import index_part, words_part
 
 N_TOPICS, N_GROUPS, N_SECTIONS = 24, 3, 8
 PER_TOPIC = 25

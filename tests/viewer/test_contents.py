@@ -10,7 +10,7 @@ from isotherm import Counts, evaluate
 from isotherm.anneal.trace import way
 from isotherm.estimators.fitted import branch_words, node_distributions
 from isotherm.maps.corpus import Cooling
-from isotherm.viewer import contents
+from isotherm.viewer.parts import contents
 from viewer import corpora
 
 NAMES = [str(name) for name in corpora.counts().column_names]

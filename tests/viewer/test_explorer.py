@@ -13,7 +13,7 @@ from isotherm import GTM, CorpusMap, Explorer, IsothermError
 from isotherm.viewer import explorer as module
 from isotherm.viewer.container import Part, unpack
 from isotherm.viewer.explorer import opening
-from isotherm.viewer.points import around
+from isotherm.viewer.parts.points import around
 from viewer import corpora
 
 N = 120

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from isotherm import IsothermError
-from isotherm.viewer import points
-from isotherm.viewer.points import Place
+from isotherm.viewer.parts import points
+from isotherm.viewer.parts.points import Place
 
 
 def placed(coordinates: np.ndarray) -> Place:

@@ -15,9 +15,9 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from isotherm import IsothermError
-from isotherm.viewer.limits import Limits
-from isotherm.viewer.server import application, local_server
-from isotherm.viewer.serving import LocalServer
+from isotherm.viewer.server.limits import Limits
+from isotherm.viewer.server.server import application, local_server
+from isotherm.viewer.server.serving import LocalServer
 from viewer.live import (
     PARTS,
     Server,
@@ -387,7 +387,7 @@ def test_searches_are_bounded_and_remembered() -> None:
 def test_few_bytes_of_answers_are_remembered() -> None:
     import asyncio
 
-    from isotherm.viewer.searches import Searches
+    from isotherm.viewer.server.searches import Searches
 
     calls = []
 
@@ -465,7 +465,7 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "starlette.routing", None)
-    monkeypatch.setitem(sys.modules, "isotherm.viewer.serving", None)
+    monkeypatch.setitem(sys.modules, "isotherm.viewer.server.serving", None)
     with pytest.raises(IsothermError, match=r"isotherm\[serve\]"):
         application(site())
     with pytest.raises(IsothermError, match=r"isotherm\[serve\]"):

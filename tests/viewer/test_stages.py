@@ -10,10 +10,18 @@ from isotherm import IsothermError, Tree
 from isotherm.anneal.fold import fold_in
 from isotherm.kernels.cpu.backend import Cpu
 from isotherm.placement.local import Local
-from isotherm.viewer import stages
 from isotherm.viewer.format import NONE_16
-from isotherm.viewer.points import Place, around
-from isotherm.viewer.stages import Guide, Moment, branches, candidates, joined, shared, stages_of
+from isotherm.viewer.parts import stages
+from isotherm.viewer.parts.points import Place, around
+from isotherm.viewer.parts.stages import (
+    Guide,
+    Moment,
+    branches,
+    candidates,
+    joined,
+    shared,
+    stages_of,
+)
 from viewer import corpora
 
 NAMES = [str(name) for name in corpora.counts().column_names]

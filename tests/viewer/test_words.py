@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isotherm import Counts
-from isotherm.viewer import words
-from isotherm.viewer.words import index_part, varints, words_part
+from isotherm.viewer.parts import words
+from isotherm.viewer.parts.words import index_part, varints, words_part
 from viewer import corpora
 
 

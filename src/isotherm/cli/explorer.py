@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from isotherm.cli.runs import Run
     from isotherm.maps.workflow import MappedCorpus
     from isotherm.viewer.explorer import Explorer
-    from isotherm.viewer.server import Site
+    from isotherm.viewer.server.server import Site
 
 # The seed of maps that are kept in the folder of a run.
 SEED = 0
@@ -84,7 +84,7 @@ def explorer_of(run: Run, maps: Sequence[MappedCorpus], labels: str | None = Non
 
 def site_of(run: Run, explorer: Explorer) -> Site:
     """What the live server of a run serves."""
-    from isotherm.viewer.server import site_of
+    from isotherm.viewer.server.server import site_of
 
     docs = run.documents
 

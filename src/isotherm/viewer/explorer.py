@@ -19,7 +19,7 @@ from isotherm.maps.workflow import MappedCorpus
 from isotherm.viewer import gather, page
 from isotherm.viewer.container import Part, pack
 from isotherm.viewer.format import SHARE_STEPS, TextsMeta
-from isotherm.viewer.words import index_part
+from isotherm.viewer.parts.words import index_part
 
 __all__ = ["Explorer"]
 

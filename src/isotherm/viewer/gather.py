@@ -16,7 +16,6 @@ from isotherm.estimators.counts import CountEstimator
 from isotherm.estimators.gtm import GTM
 from isotherm.maps.corpus import COMPONENTS, NODES, Cooling, CorpusMap
 from isotherm.maps.workflow import MappedCorpus
-from isotherm.viewer import contents, points, stages
 from isotherm.viewer.container import Part
 from isotherm.viewer.format import (
     FORMAT,
@@ -30,8 +29,9 @@ from isotherm.viewer.format import (
     StageMeta,
     TopicMeta,
 )
-from isotherm.viewer.points import Place
-from isotherm.viewer.words import words_part
+from isotherm.viewer.parts import contents, points, stages
+from isotherm.viewer.parts.points import Place
+from isotherm.viewer.parts.words import words_part
 
 LABEL = "label"
 NOUNS: Nouns = {

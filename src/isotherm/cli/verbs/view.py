@@ -16,7 +16,7 @@ from isotherm.format.atomic import is_own_page
 if TYPE_CHECKING:
     from isotherm.cli.runs import Run
     from isotherm.viewer.explorer import Explorer
-    from isotherm.viewer.serving import LocalServer
+    from isotherm.viewer.server.serving import LocalServer
 
 
 def add_arguments(parser: Parser) -> None:
@@ -75,7 +75,7 @@ def _serve(options: argparse.Namespace, run: Run) -> None:
 
 
 def _server(options: argparse.Namespace, run: Run) -> LocalServer:
-    from isotherm.viewer.server import application, local_server
+    from isotherm.viewer.server.server import application, local_server
 
     explorer = explorer_of(run, maps_of(run, options))
     return local_server(application(site_of(run, explorer)), options.port)

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from isotherm.errors import IsothermError
-from isotherm.viewer.guards import RequestError
-from isotherm.viewer.limits import Limits
+from isotherm.viewer.server.guards import RequestError
+from isotherm.viewer.server.limits import Limits
 
 # A text and the most documents -> what was found, in values of JSON.
 Search = Callable[[str, int], dict[str, Any]]

@@ -15,7 +15,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
-from isotherm.viewer.limits import Limits
+from isotherm.viewer.server.limits import Limits
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

@@ -15,8 +15,8 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from isotherm.errors import IsothermError
-from isotherm.viewer.guards import App
-from isotherm.viewer.limits import Limits
+from isotherm.viewer.server.guards import App
+from isotherm.viewer.server.limits import Limits
 
 __all__ = ["LocalServer"]
 

@@ -11,7 +11,7 @@ from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.viewer.container import Part
 from isotherm.viewer.format import SHARE_STEPS
-from isotherm.viewer.points import codes
+from isotherm.viewer.parts.points import codes
 
 # Columns of the table of words and topics that are looked at together.
 COLUMNS = 8192

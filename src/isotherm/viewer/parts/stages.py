@@ -20,9 +20,9 @@ from isotherm.maps.corpus import CorpusMap
 from isotherm.maps.workflow import TRANSFORMS
 from isotherm.models.base import leaders
 from isotherm.tree import Tree
-from isotherm.viewer.contents import mean_of, name_of, splits_of, telling_words
 from isotherm.viewer.format import StageMeta, StageTopic
-from isotherm.viewer.points import Place, codes, quantised_places
+from isotherm.viewer.parts.contents import mean_of, name_of, splits_of, telling_words
+from isotherm.viewer.parts.points import Place, codes, quantised_places
 
 # Documents are folded in at each stage while non-zeros x components, over all stages, are no more.
 FOLD_WORK = 500_000_000

@@ -12,15 +12,24 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from isotherm.errors import IsothermError
-from isotherm.viewer.guards import App, Receive, RequestError, Send, body_of, guarded, start, values
-from isotherm.viewer.limits import Limits
-from isotherm.viewer.searches import Search, Searches
+from isotherm.viewer.server.guards import (
+    App,
+    Receive,
+    RequestError,
+    Send,
+    body_of,
+    guarded,
+    start,
+    values,
+)
+from isotherm.viewer.server.limits import Limits
+from isotherm.viewer.server.searches import Search, Searches
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from isotherm.viewer.explorer import Explorer
-    from isotherm.viewer.serving import LocalServer
+    from isotherm.viewer.server.serving import LocalServer
 
 __all__ = ["Site", "application", "local_server", "site_of"]
 
@@ -99,9 +108,9 @@ def application(site: Site, limits: Limits | None = None) -> App:
 
 
 def local_server(app: App, port: int = 0, limits: Limits | None = None) -> LocalServer:
-    """A server of this computer alone; see `isotherm.viewer.serving`."""
+    """A server of this computer alone; see `isotherm.viewer.server.serving`."""
     try:
-        from isotherm.viewer.serving import LocalServer
+        from isotherm.viewer.server.serving import LocalServer
     except ImportError as error:
         raise IsothermError(MISSING) from error
     return LocalServer(app, port, limits)

@@ -1,0 +1,1 @@
+"""An explorer behind a server: its pages, searches, limits, and what guards them."""
