@@ -33,7 +33,7 @@ from isotherm.estimators.base import Annealed
 from isotherm.estimators.holdout import Folds, Rows, Tokens
 from isotherm.estimators.parameters import Checks, integer, number, provides
 from isotherm.estimators.plan import Hold, Table
-from isotherm.estimators.recipe import Fitted, Recipe, fit_counts
+from isotherm.estimators.recipe import Fitted, Recipe, fit_table
 from isotherm.estimators.warming import loaded
 from isotherm.kernels.cpu.dense import one_blas_thread
 from isotherm.models.base import DEAD, CountModel, distinct_components
@@ -186,7 +186,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
 
     def _fitted(self, table: Table, rng: Rng) -> Fitted:
         recipe = self._full_recipe(table)
-        return fit_counts(recipe, table, self._engine(recipe.schedule), rng)
+        return fit_table(recipe, table, self._engine(recipe.schedule), rng)
 
     def _full_recipe(self, table: Table) -> Recipe:
         """The recipe with what the user says: the schedule, the start and what is held out."""

@@ -13,7 +13,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from isotherm import _checks, _nested
+from isotherm._types import Rng
 from isotherm.anneal.critical import first_critical
+from isotherm.anneal.engine import Annealer
 from isotherm.anneal.schedule import Exponential, Fixed, Schedule, lowest
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit, Outcome, Record
@@ -37,9 +39,10 @@ from isotherm.estimators.mapping import (
 )
 from isotherm.estimators.parameters import Checks, integer, number, one_of, optional
 from isotherm.estimators.places import modes, place, sheet
+from isotherm.estimators.plan import Plan, Table
+from isotherm.estimators.recipe import Fitted, Recipe, fit_table
 from isotherm.estimators.starts.map import MARGIN, SHEET, STARTS, kind_of, source_of, started
 from isotherm.estimators.vectors import read
-from isotherm.kernels.cpu.dense import one_blas_thread
 from isotherm.models.grid import basis_at, basis_slopes
 from isotherm.models.gtm import Gtm, GtmParams
 from isotherm.placement.local import Local
@@ -276,18 +279,13 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         unit = self.scale_**2
         alpha = ALPHA if self.alpha is None else self.alpha * unit
         held = None if self.noise is None else self.noise / unit
-        model, data = Gtm(grid, alpha, held), self._placed(values, weight, grid.n_nodes)
+        model = Gtm(grid, alpha, held)
         check_units(model)
+        schedule = self.schedule or Exponential(rate=0.9, margin=MARGIN)
+        recipe = Recipe((model,), schedule, way=partial(self._best_run, model=model))
+        table = Table(values, weight, self._rows)
         rng = as_generator(self.random_state)
-        critical = cache(lambda: first_critical(model, data))
-        with one_blas_thread():
-            best = best_of(
-                self.n_init,
-                partial(self._run, model, data, rng, critical),
-                data,
-                self._settings.callbacks,
-            )
-        self._set_fitted(data, *best)
+        self._set_fitted(fit_table(recipe, table, self._engine(schedule), rng))
         if self.first_critical_ <= 1.0:
             message = (
                 f"the first critical temperature is {self.first_critical_:.4g}: there is nothing "
@@ -295,20 +293,31 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
             )
             warnings.warn(message, IsothermWarning, stacklevel=3)
 
+    def _best_run(
+        self, recipe: Recipe, annealer: Annealer, plan: Plan, rng: Rng, *, model: Gtm
+    ) -> tuple[Fit, Fit]:
+        """The end of the best of `n_init` runs, and its cooling."""
+        data = plan.full
+        critical = cache(lambda: first_critical(model, data))
+        run = partial(self._run, model, annealer, data, rng, critical)
+        cooled, fit = best_of(self.n_init, run, data, annealer.callbacks)
+        return fit, cooled
+
     def _run(
         self,
         model: Gtm,
+        annealer: Annealer,
         data: Local,
-        rng: np.random.Generator,
+        rng: Rng,
         critical: Callable[[], float],
         number: int,
     ) -> tuple[Fit, Fit]:
         """A cooling run, and its end settled at T = 1 (the same where it was interrupted)."""
-        schedule = self.schedule or Exponential(rate=0.9, margin=MARGIN)
+        schedule = annealer.schedule
         start = kind_of(self.start, schedule, number)
         source, axes = source_of(self.start, number, data, rng)
         begin, schedule = started(start, model, data, source, schedule, axes)
-        engine = dataclasses.replace(self._engine(schedule), noise=SHEET)
+        engine = dataclasses.replace(annealer, schedule=schedule, noise=SHEET)
         cooled = engine.run(model, data, rng, state=state_of(model, data, begin))
         if start == "plane":
             cooled = dataclasses.replace(cooled, first_critical=critical())
@@ -327,7 +336,8 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
             cooled = dataclasses.replace(cooled, outcome=Outcome.INTERRUPTED)
             return cooled, cooled
 
-    def _set_fitted(self, data: Local, cooled: Fit, fit: Fit) -> None:
+    def _set_fitted(self, fitted: Fitted) -> None:
+        data, cooled, fit = fitted.plan.full, fitted.cooled, fitted.fit
         params: GtmParams = fit.state.params
         cells, unit = float(data.summary.cells.sum()), self.scale_
         shift = cells * np.log(unit)
@@ -373,6 +383,10 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         settings: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
         reader = partial(validate_data, self, reset=reset, ensure_min_samples=least, **settings)
         return read(X, "X", reader)
+
+    def _rows(self, counts: Array, weight: Array | None, *, new: bool = False) -> Local:
+        """Rows of the fit, placed."""
+        return self._placed(counts, weight, self.grid_.n_nodes)
 
     def _placed(self, values: Array, weight: Array | None, n_points: int) -> Local:
         """Rows in blocks whose posteriors over so many points may be held at a time."""

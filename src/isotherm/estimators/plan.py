@@ -28,7 +28,7 @@ from isotherm.data.split import SPLIT_SEED, hold_out_rows, split_tokens
 from isotherm.errors import IsothermError
 from isotherm.estimators.holdout import Folds, Rows, Tokens
 from isotherm.estimators.starts.two_sided import Heating
-from isotherm.models.base import CountModel
+from isotherm.models.base import Model
 
 log = logging.getLogger("isotherm")
 
@@ -142,7 +142,7 @@ class Table:
 
 
 def curve_over_folds(
-    rule: Folds, of: Tokens | Rows, table: Table, model: CountModel, annealer: Annealer
+    rule: Folds, of: Tokens | Rows, table: Table, model: Model, annealer: Annealer
 ) -> Curve:
     """Mean score against temperature over the folds, each cooled by itself."""
     schedule = annealer.schedule
@@ -168,7 +168,7 @@ def curve_over_folds(
     )
 
 
-def ended_at(schedule: Any, curve: Curve, model: CountModel, data: Any) -> Schedule:
+def ended_at(schedule: Any, curve: Curve, model: Model, data: Any) -> Schedule:
     """The schedule, ended where the mean score of the folds is best."""
     end = curve.best
     if not isinstance(schedule, Heating):

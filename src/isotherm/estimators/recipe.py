@@ -1,7 +1,7 @@
-"""How a model of counts is fitted, from top to bottom: what an estimator says, and what is done.
+"""How a model is fitted, from top to bottom: what an estimator says, and what is done.
 
 An estimator says which models are tried, how they are cooled and where they begin: its `Recipe`.
-`fit_counts` holds counts out, lets the rule that fits them stop the run, cools, and settles on all
+`fit_table` holds counts out, lets the rule that fits them stop the run, cools, and settles on all
 counts at the chosen temperature.
 """
 
@@ -24,7 +24,7 @@ from isotherm.anneal.trace import Fit, Outcome
 from isotherm.errors import warn
 from isotherm.estimators.plan import Hold, Plan, Table, curve_over_folds, ended_at
 from isotherm.kernels.cpu.dense import one_blas_thread
-from isotherm.models.base import CountModel
+from isotherm.models.base import Model
 from isotherm.tree import Tree
 
 log = logging.getLogger("isotherm")
@@ -33,6 +33,7 @@ log = logging.getLogger("isotherm")
 BRIEF = 10
 
 Cool = Callable[["Recipe", Annealer, Plan, Rng], Fit]
+Way = Callable[["Recipe", Annealer, Plan, Rng], tuple[Fit, Fit]]
 
 
 def cool_plainly(recipe: Recipe, annealer: Annealer, plan: Plan, rng: Rng) -> Fit:
@@ -40,13 +41,19 @@ def cool_plainly(recipe: Recipe, annealer: Annealer, plan: Plan, rng: Rng) -> Fi
     return annealer.run(recipe.models[-1], plan.data, rng, heldout=plan.heldout)
 
 
+def cool_and_settle(recipe: Recipe, annealer: Annealer, plan: Plan, rng: Rng) -> tuple[Fit, Fit]:
+    """The fit on all of the table, and the run that chose its temperature."""
+    cooled = recipe.cool(recipe, annealer, plan, rng)
+    return settled(annealer, plan, cooled, rng), cooled
+
+
 @dataclass(frozen=True)
 class Recipe:
-    """How a model of counts is fitted.
+    """How a model is fitted.
 
     Parameters
     ----------
-    models : tuple of CountModel
+    models : tuple of Model
         Models to try, the preferred one first; the last where nothing is held out to tell.
     schedule : Schedule
     start : Start
@@ -54,23 +61,26 @@ class Recipe:
         Components split on the way.
     cool : callable
         From recipe, annealer, plan and random numbers to the run that chose the temperature.
+    way : callable
+        From the same to the fit and that run; to cool and then settle by default.
     tree : callable, optional
         From plan and fit to the tree of the components.
     hold : Hold
         What is held out, and how long its rule waits.
     """
 
-    models: tuple[CountModel, ...]
+    models: tuple[Model, ...]
     schedule: Schedule
     start: Start = field(default_factory=Noisy)
     growth: Growth | None = None
     cool: Cool = cool_plainly
+    way: Way = cool_and_settle
     tree: Callable[[Plan, Fit], Tree] | None = None
     hold: Hold = field(default_factory=Hold)
 
 
 class Fitted(NamedTuple):
-    """What `fit_counts` leaves.
+    """What `fit_table` leaves.
 
     `fit` has settled on all counts, `cooled` is the run that chose its temperature, and `curve`
     what folds said; `clusters` are those that a hierarchy began at.
@@ -86,14 +96,13 @@ class Fitted(NamedTuple):
     more_sweeps: int = 0
 
 
-def fit_counts(recipe: Recipe, table: Table, annealer: Annealer, rng: Rng) -> Fitted:
-    """A recipe carried out on a table of counts, with the settings of an annealer."""
+def fit_table(recipe: Recipe, table: Table, annealer: Annealer, rng: Rng) -> Fitted:
+    """A recipe carried out on a table of counts or vectors, with the settings of an annealer."""
     plan, curve = planned(recipe, table, annealer)
     annealer = steered(annealer, recipe, plan)
     # Tables are narrow: threads of BLAS would wait for each other longer than they work.
     with one_blas_thread():
-        cooled = recipe.cool(recipe, annealer, plan, rng)
-        fit = settled(annealer, plan, cooled, rng)
+        fit, cooled = recipe.way(recipe, annealer, plan, rng)
     return Fitted(recipe, plan, fit, cooled, curve)
 
 

@@ -20,7 +20,7 @@ from isotherm.anneal.heldout import Heldout
 from isotherm.anneal.schedule import Fixed, Schedule
 from isotherm.anneal.trace import COOLING, HEATING, Fit, Outcome
 from isotherm.estimators.starts.two_sided import Heating
-from isotherm.models.base import CountModel
+from isotherm.models.base import Model
 from isotherm.models.cluster import Cluster
 from isotherm.placement.base import Data
 
@@ -28,7 +28,7 @@ from isotherm.placement.base import Data
 RATE = 0.93
 
 
-def has_untempered_prior(model: CountModel) -> TypeGuard[Cluster]:
+def has_untempered_prior(model: Model) -> TypeGuard[Cluster]:
     """Whether a model has one P(c) for all rows, free to move and not tempered."""
     return isinstance(model, Cluster) and not (model.temper_prior or model.fixed_weights)
 
