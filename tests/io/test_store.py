@@ -41,6 +41,29 @@ def fitted(name: str) -> Any:
         return estimator.fit(data_of(estimator))
 
 
+# The file format: new names come, and these stay. Do not edit them when a class is renamed.
+NAMES = """
+    Adaptive AspectModel AspectParams AspectRows AspectStats Branches ClusterParams
+    ClusterRows ClusterStats ClustersAndTopics Compressed Cooling CorpusMap CountedAspects
+    CountedClusters Counts Curve DTM DocumentMixture Engine Exponential FactorizedRows
+    FactorizedStats Fit Fixed Folds GTM Grid Growth GtmParams GtmStats Heating
+    HierarchicalClustering HierarchyParams HierarchyRows LTM LapPLSI LatentGrid LdaParams
+    LdaRows LdaStats Linear LinkedParams LinkedRows LinkedStats MappedCorpus Neighbors
+    NoRows NodeStats Noisy OneSidedClustering OneSidedFits OwnClusters PCP PairRows
+    PcpParams RandomRows Record Rows SearchIndex SearchSettings Spectral Splitting Stage
+    Stages State Step Stepwise StructuredFit TTMM Tempered Tokens TopicTable Tree TtmmParams
+    TwoSidedClustering TwoSidedParams WordCounts model.Aspect model.AspectLeaveOneOut
+    model.Cluster model.ClusterLeaveOneOut model.DTM model.Document model.FactorizedPcp
+    model.Gtm model.Hierarchy model.LTM model.LapPLSI model.Lda model.Pcp model.Segments
+    model.Tied model.Ttmm model.TwoSided
+""".split()
+
+
+def test_names_in_files_stay() -> None:
+    assert len(NAMES) == len(set(NAMES))
+    assert [name for name in NAMES if name not in registry.known().by_name] == []
+
+
 def test_every_estimator_is_tried() -> None:
     public = {getattr(isotherm, name) for name in isotherm.__all__}
     there = {kind for kind in public if isinstance(kind, type) and issubclass(kind, Annealed)}

@@ -23,6 +23,7 @@ from isotherm.anneal.trace import Fit, Outcome, State
 from isotherm.errors import IsothermError, IsothermWarning
 from isotherm.format import archive, codec, values
 from isotherm.io import checkpoint_1, parts
+from isotherm.io.estimators import Sizes
 from isotherm.io.fingerprint import Fingerprints
 from isotherm.io.registry import checked, known
 from isotherm.models.base import Model
@@ -317,7 +318,7 @@ def _registry(rows: exported.Folder | None) -> codec.Registry:
     return registry
 
 
-def _columns_of(summary: Any, model: Model) -> parts.Sizes:
+def _columns_of(summary: Any, model: Model) -> Sizes:
     """Number of columns of tables, under the letter that it has for counts or for vectors."""
     if hasattr(summary, "column_totals"):
         # Held-out counts of a hierarchy stand beside the others, for the same columns of a table.
@@ -328,7 +329,7 @@ def _columns_of(summary: Any, model: Model) -> parts.Sizes:
 
 def _check_run(run: RunState) -> None:
     """Refuse a run whose states are not those of its model."""
-    model, sizes = run.model, parts.Sizes()
+    model, sizes = run.model, Sizes()
     parts.check_temperature(model, run.temperature)
     parts.check_state(model, run.state, sizes)
     if run.relaxation.proven is not None:

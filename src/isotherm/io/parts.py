@@ -16,55 +16,16 @@ import numpy as np
 
 from isotherm._types import Params, RowStates, Stats
 from isotherm.anneal.trace import State
+from isotherm.io.estimators import MODELS, TABLES, Shapes, Sizes
 from isotherm.io.typed import fits, hints_of
 from isotherm.models.base import CountModel, Model
 from isotherm.placement.cluster.row_versions import Version
 from isotherm.placement.disk.cache import Shelved
 
-# Sizes by letter, as far as they are known: I rows, J columns, K components, and so on.
-Sizes = dict[str, int]
-
-# Shapes of arrays, by type and field, as the docstrings of these types say them. A number is that
-# size, * is any; | stands between two that are allowed. In front: ~ for numbers of any sign (others
-# are at least 0), + for those above 0, ? where they may be lost (nan), # for whole numbers.
-SHAPES: dict[str, dict[str, str]] = {
-    "AspectParams": {"weight": "K", "row_mass": "K", "word_topic": "J K"},
-    "AspectRows": {"table": "I K"},
-    "AspectStats": {"word": "J K"},
-    "ClusterParams": {"weight": "K", "tokens": "K", "word_topic": "J K"},
-    "ClusterRows": {"posterior": "I K"},
-    "ClusterStats": {"word": "* *", "mass": "*"},
-    "CountedAspects": {"weight": "K", "row_mass": "K", "word_topic": "J K", "columns": "J K"},
-    "CountedClusters": {
-        **{"weight": "K", "tokens": "K", "word_topic": "J K"},
-        **{"columns": "J K", "mass": "K", "pseudo": "J"},
-    },
+# Shapes of arrays, by type and field.
+SHAPES: dict[str, Shapes] = {
+    **{name: shapes for name, (_, shapes) in TABLES.items() if shapes},
     "Curve": {"relative": "N", "score": "N"},
-    "FactorizedRows": {"posterior": "I *", "topic": "I K"},
-    "FactorizedStats": {"word": "* K", "topic": "* K", "mass": "*"},
-    "GtmParams": {"weight": "~M D", "noise": "+", "mass": "N|N D", "scale": "+"},
-    "GtmStats": {"mass": "N|N D", "moment": "~N D", "square": "", "cells": "D"},
-    "HierarchyParams": {
-        **{"weight": "K", "share": "K *", "tokens": "A", "word_node": "J A", "square": "* K|* 0"}
-    },
-    "HierarchyRows": {"posterior": "I K", "share": "I * *"},
-    "LdaParams": {"lam": "K", "word_topic": "J K"},
-    "LdaRows": {"topic": "I K"},
-    "LdaStats": {"word": "J K"},
-    "LinkedParams": {"weight": "K", "word_topic": "J K", "rejected": "2"},
-    "LinkedRows": {"theta": "I K"},
-    "LinkedStats": {"word": "J K", "rejected": "*"},
-    "NodeStats": {"word": "* A", "levels": "K *", "mass": "K", "square": "* *"},
-    "PairRows": {"table": "I K", "posterior": "* K"},
-    "PcpParams": {
-        **{"eta": "L", "gamma": "L K", "word_topic": "J K", "alpha": "1", "lam": "K", "age": "1"},
-        **{"kept": "#L"},
-    },
-    "TtmmParams": {"weight": "L", "inside": "L", "topic": "K L", "word_topic": "J K"},
-    "TwoSidedParams": {
-        **{"weight": "K", "column_weight": "L", "column_posterior": "J L", "association": "K L"},
-        **{"joint": "K L", "marginal": "J", "total": "1", "column_gain": "~2"},
-    },
     "CorpusMap": {
         **{"coordinates": "~?I D", "topic_weights": "I K", "tokens": "I", "topic_sizes": "K"},
         **{"topic_coordinates": "~K D", "nodes": "~N D", "magnification": "N"},
@@ -74,35 +35,6 @@ SHAPES: dict[str, dict[str, str]] = {
     "TopicTable": {"word_topic": "J K", "weight": "K"},
 }
 
-# Types of the parameters of each model, and of its rows.
-ASPECT, CLUSTER, LINKED = "AspectParams", "ClusterParams", "LinkedParams"
-MODELS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "Aspect": (ASPECT, ("AspectRows",)),
-    "AspectLeaveOneOut": ("CountedAspects", ("PairRows", "AspectRows")),
-    "Cluster": (CLUSTER, ("ClusterRows",)),
-    "ClusterLeaveOneOut": ("CountedClusters", ("ClusterRows",)),
-    "DTM": (LINKED, ("LinkedRows",)),
-    "Document": (CLUSTER, ("ClusterRows",)),
-    "FactorizedPcp": ("PcpParams", ("FactorizedRows",)),
-    "Gtm": ("GtmParams", ("NoRows",)),
-    "Hierarchy": ("HierarchyParams", ("HierarchyRows", "ClusterRows")),
-    "LTM": (LINKED, ("LinkedRows",)),
-    "LapPLSI": (LINKED, ("LinkedRows",)),
-    "Lda": ("LdaParams", ("LdaRows",)),
-    "Pcp": ("PcpParams", ("ClusterRows",)),
-    "Segments": (CLUSTER, ("ClusterRows",)),
-    "Tied": (CLUSTER, ("ClusterRows",)),
-    "Ttmm": ("TtmmParams", ("ClusterRows",)),
-    "TwoSided": ("TwoSidedParams", ("ClusterRows",)),
-}
-
-
-# Models whose posteriors are never hard: they divide by the temperature.
-NEVER_HARD = (
-    *("Aspect", "AspectLeaveOneOut", "ClusterLeaveOneOut", "DTM", "Gtm", "LTM", "LapPLSI", "Lda"),
-)
-
-
 # Types that fits leave, and that kernels and sparse tables take.
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -110,8 +42,10 @@ FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 def check_temperature(model: object, temperature: float) -> None:
     """Refuse a temperature that the model cannot have."""
     name = type(model).__name__
-    least = np.finfo(np.float64).tiny if name in NEVER_HARD else 0.0
-    if name in MODELS and not least <= temperature < math.inf:
+    if name not in MODELS:
+        return
+    least = 0.0 if MODELS[name].hard else np.finfo(np.float64).tiny
+    if not least <= temperature < math.inf:
         raise ValueError(f"{name} at a temperature of {temperature}")
 
 
@@ -189,7 +123,7 @@ def check_params(model: CountModel, params: Params, sizes: Sizes) -> None:
     """Refuse parameters that are not those of the model; models of one's own are not known here."""
     name = type(model).__name__
     if name in MODELS:
-        if type(params).__name__ != MODELS[name][0]:
+        if type(params) is not MODELS[name].params:
             raise ValueError(f"{name} has parameters of the type {type(params).__name__}")
         sizes.update(_agreeing(sizes_of(model), sizes))
         check_shapes(params, sizes)
@@ -223,11 +157,13 @@ def check_state(model: CountModel, state: State, sizes: Sizes) -> None:
 
 def check_rows(model: Model, rows: RowStates, sizes: Sizes) -> None:
     """Refuse states of rows that are not those of the model; what is in files has a size only."""
-    allowed = MODELS.get(type(model).__name__, ("", ()))[1]
-    for one in rows if allowed else ():
+    known_model = MODELS.get(type(model).__name__)
+    if known_model is None:
+        return
+    for one in rows:
         if isinstance(one, Shelved | Version):
             continue
-        if type(one).__name__ not in allowed:
+        if type(one) not in known_model.rows:
             raise ValueError(f"{_shown(one)}, is no state of rows of {type(model).__name__}")
         # Rows of clusters over topics may be of clusters that have gone since.
         gone = "L" in sizes and type(one).__name__ == "ClusterRows"

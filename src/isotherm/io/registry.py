@@ -14,19 +14,8 @@ from isotherm._types import Fields
 from isotherm.anneal import crossval, schedule, stages, start, stepwise, trace
 from isotherm.anneal.growth import branches, grow
 from isotherm.data import _file
-from isotherm.estimators import (
-    aspect,
-    cluster,
-    document,
-    gtm,
-    hierarchy,
-    holdout,
-    manifold,
-    pcp,
-    ttmm,
-    two_sided,
-)
 from isotherm.estimators import engine as engines
+from isotherm.estimators import holdout
 from isotherm.estimators.base import Annealed
 from isotherm.estimators.starts import linked as linked_start
 from isotherm.estimators.starts import projection
@@ -34,34 +23,13 @@ from isotherm.estimators.starts import two_sided as two_sided_starts
 from isotherm.format.codec import Entry, Registry, plain
 from isotherm.graph.neighbors import Neighbors
 from isotherm.io import fitted, parts
+from isotherm.io.estimators import MODELS, REGISTERED, TABLES
 from isotherm.maps import corpus, workflow
-from isotherm.models import aspect as aspects
-from isotherm.models import cluster as clusters
-from isotherm.models import document as documents
-from isotherm.models import dtm, grid, lap_plsi, lda, linked, ltm, row_mixture, segments, tied
-from isotherm.models import gtm as maps
-from isotherm.models import hierarchy as hierarchies
-from isotherm.models import leave_one_out as without
-from isotherm.models import pcp as projections
-from isotherm.models import ttmm as themes
-from isotherm.models import two_sided as biclusters
 from isotherm.retrieval import index, scoring, topics
 from isotherm.text import word_counts
 from isotherm.tree import Tree
 
-ESTIMATORS: tuple[type[Annealed], ...] = (
-    aspect.AspectModel,
-    cluster.OneSidedClustering,
-    document.DocumentMixture,
-    gtm.GTM,
-    hierarchy.HierarchicalClustering,
-    manifold.DTM,
-    manifold.LTM,
-    manifold.LapPLSI,
-    pcp.PCP,
-    ttmm.TTMM,
-    two_sided.TwoSidedClustering,
-)
+ESTIMATORS: tuple[type[Annealed], ...] = tuple(one.estimator for one in REGISTERED)
 
 # Frozen dataclasses and named tuples, whose fields are what their constructors take.
 PLAIN: dict[str, type[object]] = {
@@ -97,53 +65,9 @@ PLAIN: dict[str, type[object]] = {
     "Spectral": start.Spectral,
     "StructuredFit": projection.StructuredFit,
     "Stepwise": stepwise.Stepwise,
-    # models
-    "model.Aspect": aspects.Aspect,
-    "model.AspectLeaveOneOut": without.AspectLeaveOneOut,
-    "model.Cluster": clusters.Cluster,
-    "model.ClusterLeaveOneOut": without.ClusterLeaveOneOut,
-    "model.DTM": dtm.DTM,
-    "model.Document": documents.Document,
-    "model.FactorizedPcp": projections.FactorizedPcp,
-    "model.Gtm": maps.Gtm,
-    "model.Hierarchy": hierarchies.Hierarchy,
-    "model.LTM": ltm.LTM,
-    "model.LapPLSI": lap_plsi.LapPLSI,
-    "model.Lda": lda.Lda,
-    "model.Pcp": projections.Pcp,
-    "model.Segments": segments.Segments,
-    "model.Tied": tied.Tied,
-    "model.Ttmm": themes.Ttmm,
-    "model.TwoSided": biclusters.TwoSided,
-    "LatentGrid": grid.LatentGrid,
-    # parameters, rows and statistics
-    "AspectParams": aspects.AspectParams,
-    "AspectRows": aspects.AspectRows,
-    "AspectStats": aspects.AspectStats,
-    "ClusterParams": row_mixture.ClusterParams,
-    "ClusterRows": row_mixture.ClusterRows,
-    "ClusterStats": row_mixture.ClusterStats,
-    "Compressed": biclusters.Compressed,
-    "CountedAspects": without.CountedAspects,
-    "CountedClusters": without.CountedClusters,
-    "FactorizedRows": projections.FactorizedRows,
-    "FactorizedStats": projections.FactorizedStats,
-    "GtmParams": maps.GtmParams,
-    "GtmStats": maps.GtmStats,
-    "HierarchyParams": hierarchies.HierarchyParams,
-    "HierarchyRows": hierarchies.HierarchyRows,
-    "LdaParams": lda.LdaParams,
-    "LdaRows": lda.LdaRows,
-    "LdaStats": lda.LdaStats,
-    "LinkedParams": linked.LinkedParams,
-    "LinkedRows": linked.LinkedRows,
-    "LinkedStats": linked.LinkedStats,
-    "NoRows": maps.NoRows,
-    "NodeStats": hierarchies.NodeStats,
-    "PairRows": without.PairRows,
-    "PcpParams": projections.PcpParams,
-    "TtmmParams": themes.TtmmParams,
-    "TwoSidedParams": biclusters.TwoSidedParams,
+    # models, and their parameters, rows and statistics
+    **{f"model.{name}": one.model for name, one in MODELS.items()},
+    **{name: kind for name, (kind, _) in TABLES.items()},
     # what estimators keep, and maps
     "Cooling": corpus.Cooling,
     "MappedCorpus": workflow.MappedCorpus,
