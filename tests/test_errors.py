@@ -10,9 +10,6 @@ import pytest
 from isotherm import IsothermError
 from support.source import SRC
 
-# Folders whose errors do not carry their parameter so far.
-NOT_YET = ("estimators",)
-
 
 def begins_with(message: ast.expr) -> str | None:
     """The parameter that a message begins with, as source: "min_df" of f"min_df={value}; ..."."""
@@ -37,7 +34,7 @@ def nameless(tree: ast.AST) -> Iterator[int]:
 
 
 def test_an_error_that_begins_with_a_parameter_carries_it() -> None:
-    files = [path for path in SRC.rglob("*.py") if path.relative_to(SRC).parts[0] not in NOT_YET]
+    files = list(SRC.rglob("*.py"))
     places = [
         f"{path.relative_to(SRC)}:{line}"
         for path in files

@@ -81,7 +81,8 @@ class Annealed(BaseEstimator):
         if client is not None and batches is not None:
             raise IsothermError(
                 f"batches={batches!r} with a client; workers sweep all of their rows at once: "
-                "leave one of them out"
+                "leave one of them out",
+                parameter="batches",
             )
         self._check_client(client)
         if isinstance(X, StoredCounts):
@@ -154,7 +155,8 @@ class Annealed(BaseEstimator):
         if journal.current() is not journal.NOTHING and self.random_state is None:
             raise IsothermError(
                 "random_state=None with checkpoints; a fit that is gone on with needs the same "
-                "random numbers: give an integer"
+                "random numbers: give an integer",
+                parameter="random_state",
             )
         before = dict(vars(self))
         for name in [name for name in before if name.endswith("_")]:
@@ -187,7 +189,8 @@ class Annealed(BaseEstimator):
         if client is not None and self._one_process is not None:
             raise IsothermError(
                 f"client= with {type(self).__name__}, whose {self._one_process}: it is fitted in "
-                "one process; leave client out"
+                "one process; leave client out",
+                parameter="client",
             )
 
     def _fit(self, X: Any, sample_weight: Any) -> None:
@@ -213,7 +216,8 @@ class Annealed(BaseEstimator):
         if useless:
             raise IsothermError(
                 f"engine={self.engine!r} with {type(self).__name__}, which has no use for "
-                f"{useless[0]}; leave it out (it takes {', '.join(sorted(self._takes))})"
+                f"{useless[0]}; leave it out (it takes {', '.join(sorted(self._takes))})",
+                parameter="engine",
             )
         precision = "float32" if engine.precision == "auto" else engine.precision
         kernels_on(self.device, precision, elsewhere=elsewhere())
@@ -232,7 +236,8 @@ class Annealed(BaseEstimator):
         engine = Engine() if self.engine is None else self.engine
         if not isinstance(engine, Engine):
             raise IsothermError(
-                f"engine={engine!r}; it must be an Engine, such as Engine(patience=4), or None"
+                f"engine={engine!r}; it must be an Engine, such as Engine(patience=4), or None",
+                parameter="engine",
             )
         return engine
 

@@ -168,7 +168,8 @@ class OneSidedClustering(GrowingEstimator):
             raise IsothermError(
                 f"leave_one_out=True with pseudo_count={self.pseudo_count!r}; without "
                 "pseudo-counts a row may owe a column to itself alone: give a number above 0 "
-                "(1 is enough), or None for the default"
+                "(1 is enough), or None for the default",
+                parameter="leave_one_out",
             )
 
     def _recipe(self, table: Table) -> Recipe:

@@ -231,19 +231,23 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         if not isinstance(rule, self._holds_out):
             allowed = " or ".join(f"{kind.__name__}()" for kind in self._holds_out)
             raise IsothermError(
-                f"holdout={asked!r} with {type(self).__name__}, which is scored by {allowed} alone"
+                f"holdout={asked!r} with {type(self).__name__}, which is scored by {allowed} alone",
+                parameter="holdout",
             )
         if not isinstance(asked, Folds):
             return
         if isinstance(self.n_components, str):
             raise IsothermError(
                 f"holdout={asked!r} with n_components={self.n_components!r}; folds grow different "
-                "numbers of components: hold out once, or give a number of components"
+                "numbers of components: hold out once, or give a number of components",
+                parameter="holdout",
+                also=("n_components",),
             )
         if isinstance(rule, Tokens) and not isinstance(asked.cv, int):
             raise IsothermError(
                 f"holdout={asked!r} with tokens held out, which are dealt into so many parts: give "
-                "a number, such as Folds(5)"
+                "a number, such as Folds(5)",
+                parameter="holdout",
             )
 
     # Reading and checking --------------------------------------------------------------------

@@ -152,17 +152,22 @@ class DocumentMixture(GrowingEstimator):
         if self._grows and self.stepwise:
             raise IsothermError(
                 "stepwise=True with n_components='auto'; weights that are updated step by step do "
-                "not divide when a topic splits: use stepwise=False, or give a number of topics"
+                "not divide when a topic splits: use stepwise=False, or give a number of topics",
+                parameter="stepwise",
+                also=("n_components",),
             )
         if self.stepwise and self.weights != "document":
             raise IsothermError(
                 f"stepwise=True with weights={self.weights!r}; stepwise updates are those of "
-                "weights='document'"
+                "weights='document'",
+                parameter="stepwise",
+                also=("weights",),
             )
         if self.weights == "document" and self.schedule is not None and lowest(self.schedule) < 1:
             raise IsothermError(
                 f"schedule={self.schedule!r} goes below T = 1, where weights per document are hard "
-                "already; end at 1 or above"
+                "already; end at 1 or above",
+                parameter="schedule",
             )
 
     def _recipe(self, table: Table) -> Recipe:

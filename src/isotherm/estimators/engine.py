@@ -74,7 +74,8 @@ class Engine:
     def __post_init__(self) -> None:
         if not (self.holdout is None or isinstance(self.holdout, Tokens | Rows | Folds)):
             raise IsothermError(
-                f"holdout={self.holdout!r}; it must be Tokens(), Rows(), Folds(5) or None"
+                f"holdout={self.holdout!r}; it must be Tokens(), Rows(), Folds(5) or None",
+                parameter="holdout",
             )
         if self.patience is not None:
             _checks.integer("patience", self.patience, 1)
@@ -83,7 +84,8 @@ class Engine:
         if not (self.batches is None or isinstance(self.batches, Stepwise)):
             raise IsothermError(
                 f"batches={self.batches!r}; it must be a Stepwise, such as Stepwise(batch=2000), "
-                "or None to sweep over all rows at once"
+                "or None to sweep over all rows at once",
+                parameter="batches",
             )
         _checks.flag("record_critical", self.record_critical)
         _checks.number("memory_limit", self.memory_limit, 0.0)

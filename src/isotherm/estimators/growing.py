@@ -87,7 +87,8 @@ class GrowingEstimator(CountEstimator):
             raise IsothermError(
                 f"n_components={n_components}; the fit came to at most "
                 f"{self.path_[-1].n_components} components on its way: ask for no more, or fit "
-                "with that number"
+                "with that number",
+                parameter="n_components",
             )
         counts = self._counts(X, reset=False)
         weight = checks.row_weights(sample_weight, counts.row_totals)
@@ -193,13 +194,17 @@ class GrowingEstimator(CountEstimator):
         if self.start is not None:
             raise IsothermError(
                 f"start={self.start!r} with n_components='auto'; a model that grows begins with "
-                "one component: leave start out, or give a number of components"
+                "one component: leave start out, or give a number of components",
+                parameter="start",
+                also=("n_components",),
             )
         schedule = self.schedule
         if isinstance(schedule, Fixed | Tempered) or getattr(schedule, "restarts", False):
             raise IsothermError(
                 f"schedule={schedule!r} with n_components='auto'; components split while the model "
-                "cools: use Splitting, Exponential or Linear, or give a number of components"
+                "cools: use Splitting, Exponential or Linear, or give a number of components",
+                parameter="schedule",
+                also=("n_components",),
             )
 
 

@@ -366,7 +366,8 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         if self.schedule is not None and lowest(self.schedule) < 1:
             raise IsothermError(
                 f"schedule={self.schedule!r} goes below T = 1, where a map is no longer one; "
-                "end at 1 or above"
+                "end at 1 or above",
+                parameter="schedule",
             )
         if self.alpha == 0:
             warn("alpha=0 leaves the weights without a prior: they are nearly undetermined")

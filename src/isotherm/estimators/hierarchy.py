@@ -266,7 +266,8 @@ class HierarchicalClustering(CountEstimator):
         if not self._grows and self.n_components != K:
             raise IsothermError(
                 f"n_components={self.n_components} with a tree of {K} leaves; leave n_components "
-                "out, or give the number of leaves"
+                "out, or give the number of leaves",
+                parameter="n_components",
             )
 
     def _recipe(self, table: Table) -> Recipe:

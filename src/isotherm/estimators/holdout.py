@@ -84,10 +84,13 @@ class Folds:
         if isinstance(self.of, Tokens) and not isinstance(self.cv, int):
             raise IsothermError(
                 f"cv={self.cv!r} with of=Tokens(); tokens are dealt into so many parts: give a "
-                "number of at least 2, or of=Rows() for folds of rows"
+                "number of at least 2, or of=Rows() for folds of rows",
+                parameter="cv",
             )
         if not (self.of is None or isinstance(self.of, Tokens | Rows)):
-            raise IsothermError(f"of={self.of!r}; it must be Tokens(), Rows() or None")
+            raise IsothermError(
+                f"of={self.of!r}; it must be Tokens(), Rows() or None", parameter="of"
+            )
 
 
 Holdout = Tokens | Rows | Folds

@@ -154,5 +154,6 @@ class LinkedEstimator(CountEstimator):
         if self.schedule is not None and lowest(self.schedule) <= 0:
             raise IsothermError(
                 f"schedule={self.schedule!r} goes down to T = 0, the hard limit, which only "
-                "clustering has; end above 0 (1 is plain EM)"
+                "clustering has; end above 0 (1 is plain EM)",
+                parameter="schedule",
             )

@@ -84,7 +84,8 @@ def latent_grid(n_axes: int, n_nodes: Any, n_basis: Any, width: float, total: fl
     basis = _axes("n_basis", n_basis, usual, n_axes)
     if min(nodes + basis) < 2:
         raise IsothermError(
-            f"n_nodes={nodes} and n_basis={basis}; a map needs at least 2 of each on every axis"
+            f"n_nodes={nodes} and n_basis={basis}; a map needs at least 2 of each on every axis",
+            parameter="n_nodes",
         )
     return LatentGrid(nodes, basis, float(width))
 
@@ -97,7 +98,8 @@ def _axes(name: str, given: Any, default: int, n_axes: int) -> tuple[int, ...]:
     if len(sizes) != n_axes:
         raise IsothermError(
             f"{name}={given!r} has {len(sizes)} numbers for {n_axes} axes; give one number, or one "
-            "for each axis"
+            "for each axis",
+            parameter=name,
         )
     for size in sizes:
         _checks.integer(name, size, 1)

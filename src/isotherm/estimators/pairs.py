@@ -76,7 +76,8 @@ class PairClusters:
         if not 0 <= cluster < len(lists):
             raise IsothermError(
                 f"cluster={cluster}; there are {len(lists)} clusters on the {side} side, "
-                f"0 to {len(lists) - 1}"
+                f"0 to {len(lists) - 1}",
+                parameter="cluster",
             )
         return lists[cluster]
 
@@ -145,7 +146,8 @@ def cluster_pairs(
     both = n_clusters if isinstance(n_clusters, tuple | list) else (n_clusters, n_clusters)
     if len(both) != 2:
         raise IsothermError(
-            f"n_clusters={n_clusters!r}; give one number for both sides, or one for each"
+            f"n_clusters={n_clusters!r}; give one number for both sides, or one for each",
+            parameter="n_clusters",
         )
     for n in both:
         _checks.integer("n_clusters", n, 1)

@@ -165,12 +165,14 @@ class PCP(ProjectionEstimator):
         if self.n_clusters == DOCUMENTS and self.inference == "structured":
             raise IsothermError(
                 'n_clusters="documents" with inference="structured" needs a table of rows by '
-                'columns; give inference="factorized", or a number of clusters'
+                'columns; give inference="factorized", or a number of clusters',
+                parameter="n_clusters",
             )
         if self.schedule is not None and lowest(self.schedule) <= 0:
             raise IsothermError(
                 f"schedule={self.schedule!r} ends at T = 0, where the bound has no meaning; end at "
-                "T = 1, or take TTMM for hard clusters"
+                "T = 1, or take TTMM for hard clusters",
+                parameter="schedule",
             )
         self._check_concentration()
         if self.topics is not None:
@@ -189,7 +191,8 @@ class PCP(ProjectionEstimator):
         if given.shape != (self.n_components,) or not (np.isfinite(given) & (given > 0)).all():
             raise IsothermError(
                 f"concentration={self.concentration!r}; it must be a number above 0, or one for "
-                f"each of the {self.n_components} topics"
+                f"each of the {self.n_components} topics",
+                parameter="concentration",
             )
 
     def _recipe(self, table: Table) -> Recipe:

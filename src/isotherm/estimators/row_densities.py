@@ -91,7 +91,8 @@ def lda_document_bounds(
     lam = np.broadcast_to(np.asarray(concentration, np.float64), (len(table),))
     if not (np.isfinite(lam).all() and (lam > 0).all()):
         raise IsothermError(
-            f"concentration={concentration!r}; it must be a number above 0, or one per topic"
+            f"concentration={concentration!r}; it must be a number above 0, or one per topic",
+            parameter="concentration",
         )
     model = Lda(len(table), lam=tuple(lam.tolist()))
     data = Local.place(as_counts(counts, allow_empty=True), Cpu("float64"))

@@ -172,7 +172,8 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         if i >= self.association_.size:
             raise IsothermError(
                 f"i={i}; there are {self.association_.size} biclusters, 0 to "
-                f"{self.association_.size - 1}"
+                f"{self.association_.size - 1}",
+                parameter="i",
             )
         c, d = np.unravel_index(i, self.association_.shape)
         return np.flatnonzero(self.row_labels_ == c), np.flatnonzero(self.column_labels_ == d)
@@ -227,7 +228,8 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         if getattr(self.schedule, "start", 0.0) is None:
             raise IsothermError(
                 f"schedule={self.schedule!r} cools from the first critical temperature, which this "
-                "model has not: give it a start, or leave the schedule out to heat from T = 1"
+                "model has not: give it a start, or leave the schedule out to heat from T = 1",
+                parameter="schedule",
             )
 
     def _counts(self, X: Any, *, reset: bool) -> Counts:

@@ -86,7 +86,8 @@ def started(
     if not isinstance(schedule, Fixed):
         raise IsothermError(
             f"start='pca' with schedule={schedule!r}; an exactly symmetric sheet stays where it is "
-            "when it is cooled: anneal from start='plane', 'sheet' or 'white', or use Fixed(1.0)"
+            "when it is cooled: anneal from start='plane', 'sheet' or 'white', or use Fixed(1.0)",
+            parameter="start",
         )
     found = spectrum(data, model.grid.nodes.shape[1])
     s = found.following or 0.1 * float(found.variances.mean())

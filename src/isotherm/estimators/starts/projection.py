@@ -161,7 +161,8 @@ class OwnClusters:
         if not isinstance(data, Local):
             raise IsothermError(
                 'n_clusters="documents" with counts on a disk or on workers; every row is a '
-                "cluster then, which takes rows x rows numbers: give a number of clusters"
+                "cluster then, which takes rows x rows numbers: give a number of clusters",
+                parameter="n_clusters",
             )
         aspects = given_aspects(model, data, self.topics)
         if aspects is None:
