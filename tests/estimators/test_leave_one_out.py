@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from isotherm import AspectModel, Engine, Exponential, Fixed, Grid, OneSidedClustering, split_tokens
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
-from isotherm.estimators import leave_one_out
+from isotherm.estimators import parameters
 from support.corpora import admixture, mixture_of_unigrams
 
 KINDS = [AspectModel, OneSidedClustering]
@@ -122,9 +122,9 @@ def test_posteriors_beyond_the_memory_limit_are_refused(monkeypatch: pytest.Monk
 
 
 def test_memory_is_counted_in_the_precision_of_the_fit() -> None:
-    leave_one_out.check_memory(10_000_000, 100, "float32", 15.0)
+    parameters.check_posteriors_fit(10_000_000, 100, "float32", 15.0)
     with pytest.raises(IsothermError, match=r"29\.8 GiB in float64; memory_limit=15 GiB"):
-        leave_one_out.check_memory(10_000_000, 100, "float64", 15.0)
+        parameters.check_posteriors_fit(10_000_000, 100, "float64", 15.0)
 
 
 @pytest.mark.parametrize("kind", KINDS)

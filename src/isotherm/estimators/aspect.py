@@ -13,10 +13,9 @@ from isotherm.anneal.start import Spectral, Start
 from isotherm.anneal.trace import Fit
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
-from isotherm.estimators import leave_one_out
 from isotherm.estimators.engine import Engine
 from isotherm.estimators.growing import GrowingEstimator
-from isotherm.estimators.parameters import Checks, flag
+from isotherm.estimators.parameters import Checks, check_leave_one_out, check_posteriors_fit, flag
 from isotherm.estimators.plan import Plan, Table
 from isotherm.estimators.recipe import Fitted, Recipe
 from isotherm.models.aspect import Aspect
@@ -178,7 +177,7 @@ class AspectModel(GrowingEstimator):
 
     def _check(self) -> None:
         if self.leave_one_out:
-            leave_one_out.check_settings(self.n_components, self.schedule, self._settings.batches)
+            check_leave_one_out(self.n_components, self.schedule, self._settings.batches)
         super()._check()
         if self.schedule is not None and lowest(self.schedule) <= 0:
             raise IsothermError(
@@ -189,7 +188,7 @@ class AspectModel(GrowingEstimator):
 
     def _recipe(self, table: Table) -> Recipe:
         if self.leave_one_out:
-            leave_one_out.check_memory(
+            check_posteriors_fit(
                 table.counts.nnz,
                 self._n_first,
                 str(self._kernels().dtype),

@@ -13,11 +13,18 @@ from isotherm.anneal.start import Spectral, Start
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
 from isotherm.errors import IsothermError
-from isotherm.estimators import leave_one_out
 from isotherm.estimators.engine import SETTINGS, Engine
 from isotherm.estimators.growing import GrowingEstimator
 from isotherm.estimators.holdout import Rows, Tokens
-from isotherm.estimators.parameters import AUTO, Checks, flag, number, one_of, optional
+from isotherm.estimators.parameters import (
+    AUTO,
+    Checks,
+    check_leave_one_out,
+    flag,
+    number,
+    one_of,
+    optional,
+)
 from isotherm.estimators.plan import Table
 from isotherm.estimators.recipe import Fitted, Recipe
 from isotherm.models.cluster import Cluster
@@ -162,7 +169,7 @@ class OneSidedClustering(GrowingEstimator):
 
     def _check(self) -> None:
         if self.leave_one_out:
-            leave_one_out.check_settings(self.n_components, self.schedule, self._settings.batches)
+            check_leave_one_out(self.n_components, self.schedule, self._settings.batches)
         super()._check()
         if self.leave_one_out and self.pseudo_count is not None and not self.pseudo_count:
             raise IsothermError(
