@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import json
 from functools import partial
 from typing import Any, ClassVar
@@ -22,7 +23,6 @@ from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.data.split import SPLIT_SEED
 from isotherm.errors import IsothermError
-from isotherm.estimators.columns import column_number
 from isotherm.estimators.counts import CountEstimator
 from isotherm.estimators.engine import Engine
 from isotherm.estimators.parameters import AUTO, Checks, integer, number, number_or_auto, one_of
@@ -386,3 +386,21 @@ class HierarchicalClustering(CountEstimator):
         else:
             own = params.share[self.labels_]
         self.path_weights_ = np.asarray(own, np.float64)
+
+
+def column_number(word: Any, names: Array | None, n_columns: int) -> int:
+    """Number of the column with a name, or with that number; names may be unknown."""
+    if names is None or not isinstance(word, str):
+        whole = hasattr(word, "__index__") and not isinstance(word, bool)
+        if whole and 0 <= word < n_columns:
+            return int(word)
+        raise IsothermError(
+            f"word is {word!r}; give {'' if names is None else 'a column name or '}"
+            f"the number of a column, 0 to {n_columns - 1}"
+        )
+    found = np.flatnonzero(np.asarray(names) == word)
+    if len(found):
+        return int(found[0])
+    near = difflib.get_close_matches(word, [str(name) for name in names], n=5)
+    hint = f"near it are {', '.join(near)}" if near else "no column is spelled like it"
+    raise IsothermError(f"word is {word!r}, which the counts do not have; {hint}")
