@@ -121,7 +121,7 @@ from pathlib import Path
 import numpy as np
 from isotherm import AspectModel, Engine
 from isotherm.data.stored import StoredCounts
-from isotherm.estimators.warming import loaded
+from isotherm.estimators.counts import loaded
 
 def resident(what):
     lines = Path("/proc/self/status").read_text().splitlines()

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import warnings
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isotherm import _checks, _nested
 from isotherm._markup import Description, Part
 from isotherm._types import Rng
-from isotherm.anneal import scores
+from isotherm.anneal import journal, scores
 from isotherm.anneal.crossval import Curve
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.heldout import SMOOTHING, smoothed_unigram
@@ -34,7 +35,6 @@ from isotherm.estimators.holdout import Folds, Rows, Tokens
 from isotherm.estimators.parameters import Checks, integer, number, provides
 from isotherm.estimators.plan import Hold, Table
 from isotherm.estimators.recipe import Fitted, Recipe, fit_table
-from isotherm.estimators.warming import loaded
 from isotherm.kernels.cpu.dense import one_blas_thread
 from isotherm.models.base import DEAD, CountModel, distinct_components
 from isotherm.placement.base import Expected
@@ -47,6 +47,8 @@ log = logging.getLogger("isotherm")
 SMALL_WORK = 2_000_000
 # As many components as this are expected where the number is to be found.
 MANY = 64
+# Kinds of estimators whose code is loaded, with their devices and precisions.
+_LOADED: set[tuple[Any, ...]] = set()
 
 
 class _Weights(NamedTuple):
@@ -395,3 +397,34 @@ def _row_weights(model: CountModel, params: Any, data: Any, rows: Any) -> Array:
 def _mix(k: Any, block: Any, rows: Any, model: CountModel, params: Any) -> Expected:
     weights = np.asarray(_nested.on_host(model.mixture(params, rows)).weights, np.float64)
     return Expected(_Weights(weights), (), 0.0)
+
+
+def loaded(estimator: Any, auto: str) -> None:
+    """Fit a copy of an estimator to a few counts, once for every kind, device and precision.
+
+    Compilers and compiled kernels take a hundred megabytes or more, whatever the counts are.
+    """
+    asked = estimator._settings.precision
+    precision = auto if asked == "auto" else asked
+    key = type(estimator), estimator.device, precision
+    if key in _LOADED:
+        return
+    _LOADED.add(key)
+    counts = Counts(np.random.default_rng(0).poisson(1.0, (40, 30)) + np.eye(40, 30))
+    other = clone(estimator).set_params(
+        engine__callbacks=(),
+        engine__precision=precision,
+        random_state=0,
+        verbose=False,
+        max_iter=2,
+    )
+    before, log.disabled = log.disabled, True
+    try:
+        # What does not fit a few counts may fit many: whatever happens here says nothing.
+        with warnings.catch_warnings(), journal.writing_to(journal.NOTHING):
+            warnings.simplefilter("ignore")
+            other.fit(counts)
+    except (IsothermError, ValueError, ArithmeticError):
+        pass
+    finally:
+        log.disabled = before
