@@ -33,7 +33,7 @@ from isotherm import (
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.trace import Fit, Record
 from isotherm.data.base import Array
-from isotherm.estimators.mapping import joined
+from isotherm.estimators.starts.map import joined
 from support.maps import curved, free_energy, spectrum
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from isotherm import GTM, Adaptive, Engine, Exponential, Fixed, Recorder
 from isotherm.data.vectors import vector_blocks
-from isotherm.estimators.mapping import latent_grid
-from isotherm.estimators.starts.map import MARGIN, SHEET, kind_of, spectrum, started
+from isotherm.estimators.starts.map import MARGIN, SHEET, kind_of, latent_grid, spectrum, started
 from isotherm.kernels.cpu.backend import Cpu
 from isotherm.models.grid import LatentGrid
 from isotherm.models.gtm import Gtm

@@ -26,22 +26,23 @@ from isotherm.data.vectors import vector_blocks
 from isotherm.errors import IsothermError, IsothermWarning, warn
 from isotherm.estimators.base import Annealed
 from isotherm.estimators.engine import Engine
-from isotherm.estimators.mapping import (
-    best_of,
-    check_units,
-    cut_off,
-    density,
-    joined,
-    latent_grid,
-    location,
-    near,
-    posterior,
-)
 from isotherm.estimators.parameters import Checks, integer, number, one_of, optional
-from isotherm.estimators.places import modes, place, sheet
+from isotherm.estimators.places import cut_off, density, modes, near, place, posterior, sheet
 from isotherm.estimators.plan import Plan, Table
 from isotherm.estimators.recipe import Fitted, Recipe, fit_table
-from isotherm.estimators.starts.map import MARGIN, SHEET, STARTS, kind_of, source_of, started
+from isotherm.estimators.starts.map import (
+    MARGIN,
+    SHEET,
+    STARTS,
+    best_of,
+    check_units,
+    joined,
+    kind_of,
+    latent_grid,
+    location,
+    source_of,
+    started,
+)
 from isotherm.estimators.vectors import read
 from isotherm.models.grid import basis_at, basis_slopes
 from isotherm.models.gtm import Gtm, GtmParams

@@ -1,4 +1,4 @@
-"""Places of rows in a map: the posterior over the whole fitted sheet.
+"""What a fitted map says of rows: their density, and places by the posterior over the sheet.
 
 Nodes are for the fit alone. Where the sheet is stretched, neighboring nodes lie several standard
 deviations of the noise apart, and a mean over nodes is one of them or lies between two. The sheet
@@ -33,6 +33,20 @@ AT_ONCE, ROWS = 4096, 512
 STEPS, SHORT = 50, 1e-7
 # Damping of the first step, relative to the curvature; less and more after better and worse ones.
 DAMPING, EASED, HARDENED = 1e-3, 0.2, 10.0
+# How far from the mean, in standard deviations, exponents are sure to be numbers still.
+FAR = {"float32": 1e12, "float64": 1e150}
+
+
+class Density(NamedTuple):
+    """Log density of rows, (I,)."""
+
+    log_density: Array
+
+
+class Posterior(NamedTuple):
+    """Posterior of the nodes, (I, K)."""
+
+    posterior: Array
 
 
 class Sheet(NamedTuple):
@@ -156,3 +170,40 @@ def _gap(grid: LatentGrid, weight: Array, values: Array, places: Array) -> Array
     """From the sheet at places to the rows, 0 where a value is missing, (I, D)."""
     gap = values - basis_at(grid, places) @ weight
     return np.where(np.isnan(gap), 0.0, gap)
+
+
+def posterior(k: Kernels, block: VectorBlock, rows: Any, model: Gtm, params: GtmParams) -> Expected:
+    """Posterior of the nodes at T = 1."""
+    found, _ = k.node_posterior(block, model.centres(params), float(params.noise))
+    return Expected(Posterior(found), (), 0.0)
+
+
+def density(k: Kernels, block: VectorBlock, rows: Any, model: Gtm, params: GtmParams) -> Expected:
+    """Log density of the rows at T = 1."""
+    s = float(params.noise)
+    _, log_z = k.node_posterior(block, model.centres(params), s)
+    present = block.present
+    cells = block.n_columns if present is None else present.sum(axis=1, dtype=np.float64)
+    constant = np.log(model.n_components) + 0.5 * cells * np.log(2.0 * np.pi * s)
+    return Expected(Density(log_z - constant), (), 0.0)
+
+
+def near(scaled: Array, dtype: Any) -> Array:
+    """Rows (I, D) in a type of number; those far beyond any node are drawn nearer.
+
+    Their posterior is that of their direction, and their exponents are still numbers.
+    """
+    return np.asarray((scaled / _draw(scaled, dtype)[:, None]).astype(dtype))
+
+
+def cut_off(scaled: Array, dtype: Any) -> Array:
+    """What the squared length of each row lost when it was drawn nearer, (I,)."""
+    with np.errstate(over="ignore"):
+        squares = np.nansum(scaled**2, axis=1)
+    return np.asarray(squares * (1.0 - _draw(scaled, dtype) ** -2.0))
+
+
+def _draw(scaled: Array, dtype: Any) -> Array:
+    """Factor by which each row is too far away, (I,)."""
+    size = np.max(np.abs(scaled), axis=1, initial=0.0, where=~np.isnan(scaled))
+    return np.asarray(np.maximum(size / FAR[np.dtype(dtype).name], 1.0))
