@@ -29,7 +29,7 @@ from isotherm.estimators.counts import CountEstimator
 from isotherm.estimators.parameters import Checks, integer, number_or_auto
 from isotherm.estimators.plan import Plan, Table
 from isotherm.estimators.recipe import Fitted, Recipe, cool_plainly, planned, settled, steered
-from isotherm.estimators.untempered import cooled_tempered, has_untempered_prior
+from isotherm.estimators.starts.untempered import cooled_tempered, has_untempered_prior
 from isotherm.kernels.cpu.dense import one_blas_thread
 from isotherm.models.base import CountModel
 from isotherm.placement.base import Data
