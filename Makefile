@@ -23,7 +23,7 @@ help:  ## show this list
 	  || sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1  \2/p' Makefile
 
 demo: $(VENV)/.stamp-demo  ## fit a topic model to docstrings, report in demo-report/
-	$(BIN)/python -m isotherm.demo
+	$(BIN)/python -m isotherm demo
 
 test: lint  ## lint, then run all tests
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)

@@ -172,9 +172,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def made(folder: Path) -> Path:
     """The page of the demonstration, made in the folder."""
-    from isotherm import demo
+    from isotherm import cli
 
-    demo.main(["--out", str(folder)])
+    if cli.main(["demo", "--out", str(folder)]) != 0:
+        raise SystemExit("the demonstration failed; see above")
     return folder / "index.html"
 
 

@@ -6,12 +6,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from isotherm import AspectModel, Counts, checkpointing, cli, demo, load
+from isotherm import AspectModel, Counts, checkpointing, cli, load
 from isotherm.cli import explorer, runs
 from isotherm.data.stored import StoredCounts
 from isotherm.format.atomic import PAGE_MARK, is_own_page, replacing
@@ -217,19 +218,21 @@ def test_only_pages_of_isotherm_are_written_anew(
 
 
 def test_the_demonstration_leaves_pages_of_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: Any, say: Any
 ) -> None:
-    monkeypatch.setattr(demo, "load_docstrings", lambda: None)
-    monkeypatch.setattr(demo, "demonstrate", lambda *given, **more: None)
+    from isotherm.cli.verbs import demo
+
+    monkeypatch.setattr("isotherm.load_docstrings", lambda: None)
+    monkeypatch.setattr(demo, "fitted", lambda *given, verbose: SimpleNamespace(n_components_=2))
+    monkeypatch.setattr(demo, "drawn", lambda corpus, model, out, say: out / "index.html")
+    monkeypatch.setattr(demo, "agreements", lambda corpus, model: {})
     for name in ("index.html", "map.iso"):
         (tmp_path / name).write_text("mine")
-        with pytest.raises(SystemExit):
-            demo.main(["--out", str(tmp_path)])
-        assert f"{name} is there" in capsys.readouterr().err
-        assert demo.main(["--out", str(tmp_path), "--force"]) == 0
+        assert f"{name} is there" in fails("demo", "--out", str(tmp_path))
+        say("demo", "--out", tmp_path, "--force")
         (tmp_path / name).unlink()
     (tmp_path / "index.html").write_text(PAGE_MARK)
-    assert demo.main(["--out", str(tmp_path)]) == 0
+    say("demo", "--out", tmp_path)
 
 
 @LINKS

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isotherm import cli
+from isotherm import cli, load_docstrings
 from isotherm.images import files
 from support.cli import write_stories
 from support.corpora import two_waves
@@ -35,9 +35,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_commands_of_the_page_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_of_the_page_run(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("matplotlib", "skimage", "uvicorn"):
         pytest.importorskip(name)
+    some = load_docstrings(["numba"])
+    monkeypatch.setattr("isotherm.load_docstrings", lambda: some)
     page = ROOT / "docs" / "command-line.md"
     write_stories(folder / "articles.jsonl", 45)
     write_stories(folder / "others.jsonl", 9, seed=1)

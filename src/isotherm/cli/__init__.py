@@ -39,6 +39,7 @@ VERBS = {
     "view": "look at a run in the browser",
     "info": "say what a file or folder is",
     "segment": "segments of an image by texture",
+    "demo": "find the topics of Python's docstrings, as an example",
 }
 
 

@@ -513,6 +513,20 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
             "--smoothing", "how smooth segments are (%(default)s)", read=not_negative, default=8.0
         ),
     ),
+    "demo": (
+        Option(
+            "-o --out",
+            "folder of the page (%(default)s)",
+            read=Path,
+            default=Path("demo-report"),
+            metavar="FOLDER",
+        ),
+        # Docstrings repeat themselves so much that held-out words would support hundreds of topics:
+        # more than a page can show.
+        Option("--topics", "most topics (%(default)s)", read=at_least(2), default=40, metavar="N"),
+        Option("--seed", "%(default)s by default", read=at_least(0), default=0),
+        FORCE,
+    ),
 }
 
 

@@ -1,11 +1,14 @@
 import base64
+import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from isotherm import CorpusMap, demo
+from isotherm import AspectModel, CorpusMap, cli
+from isotherm.cli.verbs import demo
 from isotherm.datasets.docstrings import Docstrings, load_docstrings
 from isotherm.viewer.container import unpack
 
@@ -25,10 +28,16 @@ def corpus() -> Docstrings:
 
 
 def test_demonstration_prints_topics_and_writes_a_page(
-    corpus: Docstrings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    corpus: Docstrings,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    model = demo.demonstrate(corpus, tmp_path / "out", most_topics=4, seed=1)
+    monkeypatch.setattr("isotherm.load_docstrings", lambda: corpus)
+    words = ["demo", "--out", str(tmp_path / "out"), "--topics", "4", "--seed", "1"]
+    assert cli.main(words) == 0
     said = capsys.readouterr()
+    model = AspectModel("auto", max_components=4, random_state=1).fit(corpus.counts)
     page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     blocks = re.findall(r'data-part="(\w+)">([^<]*)<', page)
     parts = {name: unpack(base64.b64decode(body)) for name, body in blocks}
@@ -41,7 +50,6 @@ def test_demonstration_prints_topics_and_writes_a_page(
     assert "First critical temperature" in said.out
     assert "(AMI)" in said.out
     assert (tmp_path / "out" / "index.html").as_uri() in said.out
-    assert "annealing  T" in said.err
     assert list(parts) == ["points", "documents", "words", "texts", "index"]
     meta = parts["points"].meta
     assert meta["title"] == demo.TITLE
@@ -58,25 +66,46 @@ def test_demonstration_prints_topics_and_writes_a_page(
 
 
 def test_command_line_reaches_the_demonstration(
-    corpus: Docstrings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    corpus: Docstrings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     seen: list[object] = []
+    model = SimpleNamespace(n_components_=2)
 
-    def spy(corpus: Docstrings, out: Path, *, most_topics: int, seed: int) -> None:
-        seen.append((corpus, out, most_topics, seed))
+    def spy(corpus: Docstrings, most: int, seed: int, say: object, *, verbose: object) -> object:
+        seen.append((corpus, most, seed))
+        return model
 
-    monkeypatch.setattr(demo, "load_docstrings", lambda: corpus)
-    monkeypatch.setattr(demo, "demonstrate", spy)
-    assert demo.main(["--out", str(tmp_path), "--topics", "5", "--seed", "3"]) == 0
-    assert demo.main([]) == 0
-    assert seen == [(corpus, tmp_path, 5, 3), (corpus, Path("demo-report"), demo.MOST_TOPICS, 0)]
+    def page(corpus: Docstrings, model: object, out: Path, say: object) -> Path:
+        seen.append((corpus, model, out))
+        return out / "index.html"
+
+    monkeypatch.setattr("isotherm.load_docstrings", lambda: corpus)
+    monkeypatch.setattr(demo, "fitted", spy)
+    monkeypatch.setattr(demo, "drawn", page)
+    monkeypatch.setattr(demo, "agreements", lambda corpus, model: {"2 packages": 0.5})
+    words = ["demo", "--out", str(tmp_path), "--topics", "5", "--seed", "3", "--json"]
+    assert cli.main(words) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "topics": 2,
+        "agreement": {"2 packages": 0.5},
+        "page": str(tmp_path / "index.html"),
+        "map": str(tmp_path / "map.iso"),
+    }
+    assert cli.main(["demo"]) == 0
+    assert seen == [
+        *((corpus, 5, 3), (corpus, model, tmp_path)),
+        *((corpus, 40, 0), (corpus, model, Path("demo-report"))),
+    ]
 
 
 @pytest.mark.parametrize("topics", ["1", "-3", "many", "2.5"])
 def test_wrong_number_of_topics_is_refused(topics: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        demo.main([f"--topics={topics}"])
-    assert "give 2 or more" in capsys.readouterr().err
+        cli.main(["demo", f"--topics={topics}"])
+    assert "at least 2" in capsys.readouterr().err
 
 
 def test_label_shares_weigh_rows_by_mass() -> None:

@@ -1,34 +1,28 @@
-"""A topic model of the docstrings on this machine: `python -m isotherm.demo`.
-
-Prints the topics and the annealing path, and writes a page to explore them in a browser.
-"""
+"""`isotherm demo`: a topic model of the docstrings on this machine, and a page to explore it."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from isotherm import AspectModel, Explorer, load_docstrings, map_corpus
-from isotherm.anneal.growth.grow import Growth
-from isotherm.anneal.trace import way
+from isotherm.cli import console
+from isotherm.cli.parser import Parser
 from isotherm.cli.runs import is_archive
-from isotherm.data.base import Array
-from isotherm.datasets.docstrings import Docstrings
-from isotherm.evaluate import ami
+from isotherm.errors import IsothermError
 from isotherm.format.atomic import is_own_page
-from isotherm.maps.workflow import MappedCorpus
+
+if TYPE_CHECKING:
+    from isotherm import AspectModel, Explorer
+    from isotherm.data.base import Array
+    from isotherm.datasets.docstrings import Docstrings
+    from isotherm.maps.workflow import MappedCorpus
 
 PAGE, FLAT = "index.html", "map.iso"
 TITLE = "What Python's docstrings are about"
-# Docstrings repeat themselves so much that held-out words would support hundreds of topics: more
-# than a page can show.
-MOST_TOPICS = 40
 # Labels beyond this many are one.
 MOST_LABELS = 7
 OTHER = "all others"
@@ -41,66 +35,81 @@ class Shares(NamedTuple):
     table: Array
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status of the demonstration with the given command line."""
-    parser = argparse.ArgumentParser(prog="python -m isotherm.demo", description=__doc__)
-    parser.add_argument(
-        "--out", type=Path, default=Path("demo-report"), help="folder of the page (%(default)s)"
-    )
-    parser.add_argument(
-        "--topics", type=_at_least_two, default=MOST_TOPICS, help="most topics (%(default)s)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the fit (%(default)s)")
-    parser.add_argument("--force", action="store_true", help="replace what is there already")
-    options = parser.parse_args(arguments)
+def add_arguments(parser: Parser) -> None:
+    """What the verb takes besides its options; examples."""
+    parser.example("isotherm demo --topics 20 --out docstrings")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Fit the model, show it, and write the page."""
+    from isotherm import load_docstrings
+
     taken = None if options.force else _taken(options.out)
     if taken is not None:
-        parser.error(f"{taken} is there and not of isotherm; give another --out, or --force")
-    _say("Reading the docstrings of the standard library, numpy, scipy and scikit-learn ...")
+        raise IsothermError(
+            f"{taken} is there and not of isotherm; give another --out, or --force to replace it"
+        )
+    say = _silent if options.json else _say
+    say("Reading the docstrings of the standard library, numpy, scipy and scikit-learn ...")
     corpus = load_docstrings()
-    demonstrate(corpus, options.out, most_topics=options.topics, seed=options.seed)
-    return 0
+    model = fitted(corpus, options.topics, options.seed, say, verbose=console.quiet(options))
+    page = drawn(corpus, model, options.out, say)
+    summary = {
+        "topics": model.n_components_,
+        "agreement": agreements(corpus, model),
+        "page": str(page),
+        "map": str(options.out / FLAT),
+    }
+    text = f"\nOpen {page} in a browser:\n  {page.resolve().as_uri()}"
+    console.tell(options, summary, text)
 
 
-def demonstrate(
-    corpus: Docstrings, out: Path, *, most_topics: int = MOST_TOPICS, seed: int = 0
+def fitted(
+    corpus: Docstrings,
+    most_topics: int,
+    seed: int,
+    say: Callable[[str], None],
+    *,
+    verbose: bool | None,
 ) -> AspectModel:
-    """The model fitted to the corpus; prints what came out and writes the page.
+    """The model fitted to the corpus, with up to so many topics; says what came out."""
+    from isotherm import AspectModel
 
-    The page is `out / "index.html"`; its flat map, as data, is `out / "map.iso"`.
-
-    Parameters
-    ----------
-    corpus : Docstrings
-    out : path of a folder
-    most_topics : int
-        The number of topics is found, up to this.
-    seed : int
-    """
     counts = corpus.counts
-    _say(f"{counts.n_rows:,} documents, {counts.n_columns:,} words, {counts.total:,.0f} tokens")
+    say(f"{counts.n_rows:,} documents, {counts.n_columns:,} words, {counts.total:,.0f} tokens")
     begin = time.perf_counter()
-    model = AspectModel("auto", max_components=most_topics, random_state=seed, verbose=True).fit(
+    model = AspectModel("auto", max_components=most_topics, random_state=seed, verbose=verbose).fit(
         counts
     )
-    _say(f"Grew {model.n_components_} topics in {time.perf_counter() - begin:.1f} s\n")
-    _say(number_table(model) + "\n")
-    _say(path_table(model) + "\n")
+    say(f"Grew {model.n_components_} topics in {time.perf_counter() - begin:.1f} s\n")
+    say(number_table(model) + "\n")
+    say(path_table(model) + "\n")
     shares = label_shares(model.row_weights_, counts.row_totals, corpus.labels)
-    _say(topic_table(model, shares) + "\n")
+    say(topic_table(model, shares) + "\n")
+    for name, agreement in agreements(corpus, model).items():
+        say(f"Agreement of topics with {name} (AMI): {agreement:.3f}")
+    return model
+
+
+def agreements(corpus: Docstrings, model: AspectModel) -> dict[str, float]:
+    """How well the topics agree with packages and their parts, by what they are."""
+    from isotherm.evaluate import ami
+
     topics = model.row_weights_.argmax(axis=1)
-    for name, labels in (("packages", corpus.labels), ("parts of packages", corpus.sublabels)):
-        agreement = ami(labels, topics)
-        _say(f"Agreement of topics with {len(set(labels))} {name} (AMI): {agreement:.3f}")
+    labels = {"packages": corpus.labels, "parts of packages": corpus.sublabels}
+    return {f"{len(set(one))} {name}": float(ami(one, topics)) for name, one in labels.items()}
+
+
+def drawn(corpus: Docstrings, model: AspectModel, out: Path, say: Callable[[str], None]) -> Path:
+    """The page of the model in a folder; beside it its flat map, as data."""
     begin = time.perf_counter()
     maps = [_mapped(corpus, model, n_dimensions) for n_dimensions in (3, 2)]
-    _say(f"Drew two maps of the documents in {time.perf_counter() - begin:.1f} s")
+    say(f"Drew two maps of the documents in {time.perf_counter() - begin:.1f} s")
     begin = time.perf_counter()
     page = explorer_of(corpus, maps).save_html(out / PAGE)
     maps[-1].map.save(out / FLAT)
-    _say(f"Wrote the page in {time.perf_counter() - begin:.1f} s")
-    _say(f"\nOpen {page} in a browser:\n  {page.resolve().as_uri()}")
-    return model
+    say(f"Wrote the page in {time.perf_counter() - begin:.1f} s")
+    return page
 
 
 def _taken(out: Path) -> Path | None:
@@ -113,6 +122,8 @@ def _taken(out: Path) -> Path | None:
 
 def explorer_of(corpus: Docstrings, maps: Sequence[MappedCorpus]) -> Explorer:
     """The page of the corpus: what is asked of it is in the words of Python's documentation."""
+    from isotherm import Explorer
+
     return Explorer.of(
         maps,
         counts=corpus.counts,
@@ -124,6 +135,8 @@ def explorer_of(corpus: Docstrings, maps: Sequence[MappedCorpus]) -> Explorer:
 
 
 def _mapped(corpus: Docstrings, model: AspectModel, n_dimensions: int) -> MappedCorpus:
+    from isotherm import map_corpus
+
     return map_corpus(
         corpus.counts,
         n_dimensions=n_dimensions,
@@ -136,6 +149,8 @@ def _mapped(corpus: Docstrings, model: AspectModel, n_dimensions: int) -> Mapped
 
 def number_table(model: AspectModel) -> str:
     """How many topics: a line per number that the run came through; an arrow marks the chosen."""
+    from isotherm.anneal.growth.grow import Growth
+
     lines = ["How many topics?", "     topics  held-out perplexity"]
     for step in model.path_:
         mark = "=>" if step.n_components == model.n_components_ else "  "
@@ -147,6 +162,8 @@ def number_table(model: AspectModel) -> str:
 
 def path_table(model: AspectModel) -> str:
     """The annealing path as text, a line per temperature; an arrow marks the chosen one."""
+    from isotherm.anneal.trace import way
+
     lines = [
         f"First critical temperature: {model.first_critical_:.4f}",
         "     temperature  held-out perplexity  distinct topics  sweeps",
@@ -162,6 +179,8 @@ def path_table(model: AspectModel) -> str:
 
 def label_shares(row_weights: Array, mass: Array, labels: Sequence[str] | Array) -> Shares:
     """How the labels share each topic, by the mass (I,) of the rows that belong to it."""
+    import numpy as np
+
     given = np.array([str(label) for label in labels])
     found, code = np.unique(given, return_inverse=True)
     total = np.bincount(code, weights=mass, minlength=len(found))
@@ -178,6 +197,8 @@ def label_shares(row_weights: Array, mass: Array, labels: Sequence[str] | Array)
 
 def topic_table(model: AspectModel, shares: Shares, n_words: int = 8) -> str:
     """The topics as text, largest first: weight, dominating label and its share, words."""
+    import numpy as np
+
     words = model.top_words(n_words)
     width = max(len(name) for name in shares.names)
     lines = [f"topic  weight  {'label':<{width}}  share  words"]
@@ -190,16 +211,10 @@ def topic_table(model: AspectModel, shares: Shares, n_words: int = 8) -> str:
     return "\n".join(lines)
 
 
-def _at_least_two(text: str) -> int:
-    if not text.isdigit() or int(text) < 2:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of topics; give 2 or more")
-    return int(text)
-
-
 def _say(text: str) -> None:
     # Progress goes to another stream: what is said before must be out first.
     print(text, flush=True)
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+def _silent(text: str) -> None:
+    """Say nothing: the outcome alone is asked for."""
