@@ -2,6 +2,7 @@
 
 import __future__
 
+import ast
 import inspect
 import subprocess
 import sys
@@ -10,7 +11,10 @@ from types import ModuleType
 import pytest
 
 import isotherm
+from isotherm.io.registry import ESTIMATORS
+from support.source import SRC, module_name
 
+REFERENCES = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name", ast.Constant: "value"}
 LAZY = ("numba", "matplotlib", "pandas", "polars", "skimage", "tqdm", "torch", "dask")
 
 
@@ -28,6 +32,40 @@ def test_all_lists_what_is_visible() -> None:
     listed = [name for name in isotherm.__all__ if name != "__version__"]
     assert len(set(listed)) == len(listed)
     assert {n for n in listed if not isinstance(getattr(isotherm, n), ModuleType)} == visible()
+
+
+def test_type_checkers_see_each_name_at_home() -> None:
+    tree = ast.parse(inspect.getsource(isotherm))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = [
+        (alias.name, alias.asname, node.module)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
+    assert sorted(seen) == sorted((name, name, home) for name, home in isotherm._HOME.items())
+
+
+def names_in(source: str) -> set[str]:
+    """Names that code refers to, as such, after a dot, in an import or as a whole string."""
+    names = set()
+    for node in ast.walk(ast.parse(source)):
+        for kind, part in REFERENCES.items():
+            if isinstance(node, kind):
+                names.add(getattr(node, part))
+    return names
+
+
+def test_a_new_estimator_has_few_lists_to_be_in() -> None:
+    estimators = {kind.__name__ for kind in ESTIMATORS}
+    lists = {
+        module_name(path, SRC)
+        for path in SRC.rglob("*.py")
+        if 2 * len(names_in(path.read_text("utf-8")) & estimators) > len(estimators)
+    }
+    assert estimators <= set(isotherm.__all__)
+    # The last is of those that the command line offers.
+    assert lists == {"", "io.estimators", "cli.models"}
 
 
 def test_star_import_gives_the_listed_names() -> None:

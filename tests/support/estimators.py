@@ -31,13 +31,14 @@ from isotherm import (
     checkpointing,
 )
 from isotherm.anneal.trace import Fit, Record, Records
+from isotherm.io import registry
 
 RNG = np.random.default_rng(0)
 X = RNG.poisson(1.0, (40, 15)) + 3 * (np.arange(40)[:, None] // 20 == np.arange(15) // 8)
 V = RNG.standard_normal((40, 3)) * [3, 1, 0.3]
 
-# Of every class at least one: `test_every_estimator_is_tried` sees to that.
-ESTIMATORS: dict[str, Any] = {
+# Estimators whose settings are chosen; of every other class there is one with three components.
+CHOSEN: dict[str, Any] = {
     "aspect": AspectModel(3),
     "aspect, given settings": AspectModel(
         3,
@@ -62,6 +63,14 @@ ESTIMATORS: dict[str, Any] = {
     "pcp": PCP(3, 4),
     "pcp, factorized": PCP(3, 2, inference="factorized", topics=np.full((2, 15), 1 / 15)),
     "pcp, own clusters": PCP("documents", 4, inference="factorized", concentration=[0.5] * 4),
+}
+ESTIMATORS: dict[str, Any] = {
+    **CHOSEN,
+    **{
+        kind.__name__: kind(n_components=3)
+        for kind in registry.ESTIMATORS
+        if kind not in map(type, CHOSEN.values())
+    },
 }
 
 
