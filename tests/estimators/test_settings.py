@@ -122,6 +122,8 @@ def test_the_text_of_an_engine_is_what_was_changed() -> None:
     assert repr(Engine()) == "Engine()"
     assert repr(Engine(patience=3, holdout=Tokens())) == "Engine(holdout=Tokens(), patience=3)"
     assert "engine=Engine(patience=3)" in repr(AspectModel(engine=Engine(patience=3)))
+    limited = Engine(callbacks=[TimeLimit(60)])
+    assert repr(limited) == "Engine(callbacks=[TimeLimit(seconds=60)])"
 
 
 # What is held out -------------------------------------------------------------------------------
@@ -151,6 +153,8 @@ def test_every_model_of_counts_can_be_cross_validated(model: Any, of: Any) -> No
     assert np.isfinite(curve.score).all()
     lowest = 1.0 if isinstance(model, TwoSidedClustering) else model.model_.zero_temperature
     assert lowest <= model.temperature_
+    if isinstance(model, AspectModel):
+        assert model.temperature_ >= 1.0  # where its schedule ends
     assert np.isnan(model.trace_[-1].heldout)  # nothing is held out of the fit itself
     hot = max(record.temperature for record in model.trace_)
     if isinstance(model, TwoSidedClustering):

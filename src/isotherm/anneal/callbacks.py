@@ -148,9 +148,9 @@ class TimeLimit(Callback):
     """
 
     seconds: float
-    clock: Callable[[], float] = time.monotonic
-    begin: float = field(init=False, default=0.0)
-    fits: int = field(init=False, default=0, compare=False)
+    clock: Callable[[], float] = field(default=time.monotonic, repr=False)
+    begin: float = field(init=False, default=0.0, repr=False)
+    fits: int = field(init=False, default=0, compare=False, repr=False)
 
     def on_fit_begin(self) -> None:
         """Start the clock, unless this fit is part of another."""
@@ -209,8 +209,8 @@ class Progress(Callback):
 
     stream: TextIO | None = None
     delay: float = 2.0
-    clock: Callable[[], float] = time.monotonic
-    begin: float = field(init=False, default=0.0)
+    clock: Callable[[], float] = field(default=time.monotonic, repr=False)
+    begin: float = field(init=False, default=0.0, repr=False)
     last: float = field(init=False, default=0.0)
     n_sweeps: int = field(init=False, default=0)
     tail: str = field(init=False, default="")

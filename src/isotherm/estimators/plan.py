@@ -173,7 +173,8 @@ def ended_at(schedule: Any, curve: Curve, model: Model, data: Any) -> Schedule:
     end = curve.best
     if not isinstance(schedule, Heating):
         zero = model.zero_temperature
-        end = zero + curve.best * (first_critical(model, data) - zero)
+        # Folds have lower first transitions at times, and come to relative temperatures below.
+        end = max(zero + curve.best * (first_critical(model, data) - zero), schedule.end)
     ended: Schedule = replace(schedule, end=end)
     return ended
 
