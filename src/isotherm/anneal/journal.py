@@ -18,6 +18,7 @@ from isotherm.anneal.heldout import Heldout
 from isotherm.anneal.run_state import RunState
 from isotherm.anneal.trace import Fit, State
 from isotherm.models.base import Model
+from isotherm.placement.base import Data
 
 
 class Page(Protocol):
@@ -49,7 +50,7 @@ class Journal(Protocol):
         self,
         annealer: Any,
         model: Model,
-        data: Any,
+        data: Data,
         rng: np.random.Generator,
         heldout: Heldout | None,
         state: State | None,
@@ -78,7 +79,7 @@ class NoJournal:
         self,
         annealer: Any,
         model: Model,
-        data: Any,
+        data: Data,
         rng: np.random.Generator,
         heldout: Heldout | None,
         state: State | None,

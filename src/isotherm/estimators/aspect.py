@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from isotherm._types import RowStates
 from isotherm.anneal.growth.linkage import met, tree_by_rows
 from isotherm.anneal.schedule import Exponential, Schedule, Splitting, lowest
 from isotherm.anneal.start import Spectral, Start
 from isotherm.anneal.trace import Fit
-from isotherm.data.base import Array
+from isotherm.data.base import Array, Block
+from isotherm.data.split import RandomState
 from isotherm.errors import IsothermError
 from isotherm.estimators.engine import Engine
 from isotherm.estimators.growing import GrowingEstimator
 from isotherm.estimators.parameters import Checks, check_leave_one_out, check_posteriors_fit, flag
 from isotherm.estimators.plan import Plan, Table
 from isotherm.estimators.recipe import Fitted, Recipe
+from isotherm.kernels.base import Kernels
 from isotherm.models.aspect import Aspect
 from isotherm.models.leave_one_out import AspectLeaveOneOut
 from isotherm.placement.base import Expected
@@ -149,7 +152,7 @@ class AspectModel(GrowingEstimator):
         engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: bool | None = None,
     ) -> None:
         self.n_components = n_components
@@ -215,6 +218,6 @@ def _tree_by_meetings(plan: Plan, fit: Fit) -> Tree:
     return tree_by_rows(met(fit.model, fit.state.params, fit.state.rows, plan.full))
 
 
-def _row_mass(k: Any, block: Any, rows: Any) -> Expected:
+def _row_mass(k: Kernels, block: Block, rows: RowStates) -> Expected:
     """Weighted tokens of each row, (I,)."""
     return Expected(_Mass(np.asarray(block.row_totals * block.weight)), (), 0.0)

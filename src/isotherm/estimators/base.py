@@ -58,7 +58,9 @@ class Annealed(BaseEstimator):
         if "__init__" in vars(cls):
             cls.__init__ = _refusing_moved(cls.__init__)  # type: ignore[method-assign]
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, client: Any = None) -> Self:
+    def fit(
+        self, X: object, y: object = None, sample_weight: object = None, *, client: object = None
+    ) -> Self:
         """Fit to data.
 
         Parameters
@@ -184,7 +186,7 @@ class Annealed(BaseEstimator):
             for callback in listening:
                 callback.on_fit_end()
 
-    def _check_client(self, client: Any) -> None:
+    def _check_client(self, client: object) -> None:
         """Refuse a cluster where a fit has no blocks to give to its workers."""
         if client is not None and self._one_process is not None:
             raise IsothermError(
@@ -193,7 +195,7 @@ class Annealed(BaseEstimator):
                 parameter="client",
             )
 
-    def _fit(self, X: Any, sample_weight: Any) -> None:
+    def _fit(self, X: object, sample_weight: object) -> None:
         raise NotImplementedError
 
     def _come_home(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +12,7 @@ from isotherm.anneal.schedule import Exponential, Schedule, Splitting
 from isotherm.anneal.start import Spectral, Start
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
+from isotherm.data.split import RandomState
 from isotherm.errors import IsothermError
 from isotherm.estimators.engine import SETTINGS, Engine
 from isotherm.estimators.growing import GrowingEstimator
@@ -29,6 +30,8 @@ from isotherm.estimators.plan import Table
 from isotherm.estimators.recipe import Fitted, Recipe
 from isotherm.models.cluster import Cluster
 from isotherm.models.leave_one_out import ClusterLeaveOneOut
+from isotherm.placement.base import Data
+from isotherm.placement.place import AnyCounts
 
 
 class OneSidedClustering(GrowingEstimator):
@@ -135,7 +138,7 @@ class OneSidedClustering(GrowingEstimator):
         engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: bool | None = None,
     ) -> None:
         self.n_components = n_components
@@ -155,14 +158,14 @@ class OneSidedClustering(GrowingEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: object) -> Array:
         """Most probable cluster of each row, (I,); the lowest index on ties.
 
         `transform` gives the posterior that this is the maximum of.
         """
         return np.asarray(self.transform(X).argmax(axis=1))
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+    def fit_predict(self, X: object, y: object = None, sample_weight: object = None) -> Array:
         """Most probable cluster of each training row, (I,)."""
         labels: Array = self.fit(X, y, sample_weight=sample_weight).labels_
         return labels
@@ -201,7 +204,7 @@ class OneSidedClustering(GrowingEstimator):
             Spectral(size=1.0),
         )
 
-    def _data(self, counts: Any, weight: Array | None, *, new: bool = False) -> Any:
+    def _data(self, counts: AnyCounts, weight: Array | None, *, new: bool = False) -> Data:
         if self.equal_rows:
             counts = counts.changed(self._of_equal_totals)
         return super()._data(counts, weight, new=new)

@@ -14,18 +14,19 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isotherm import _checks, _nested
 from isotherm._markup import Description, Part
-from isotherm._types import Rng
+from isotherm._types import Params, Rng, RowStates
 from isotherm.anneal import journal, scores
 from isotherm.anneal.crossval import Curve
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.heldout import SMOOTHING, smoothed_unigram
 from isotherm.anneal.trace import Outcome, Record, Step
 from isotherm.data import checks, foreign
-from isotherm.data.base import Array
+from isotherm.data.base import Array, Block
 from isotherm.data.counts import Counts, as_counts
 from isotherm.data.split import as_generator
 from isotherm.data.stored import StoredCounts
@@ -35,10 +36,11 @@ from isotherm.estimators.holdout import Folds, Rows, Tokens
 from isotherm.estimators.parameters import Checks, integer, number, provides
 from isotherm.estimators.plan import Hold, Table
 from isotherm.estimators.recipe import Fitted, Recipe, fit_table
+from isotherm.kernels.base import Kernels
 from isotherm.kernels.cpu.dense import one_blas_thread
 from isotherm.models.base import DEAD, CountModel, distinct_components
-from isotherm.placement.base import Expected
-from isotherm.placement.place import place
+from isotherm.placement.base import Data, Expected
+from isotherm.placement.place import AnyCounts, place
 from isotherm.tree import Tree
 
 log = logging.getLogger("isotherm")
@@ -69,7 +71,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
     # What may be held out to choose the temperature, the default first.
     _holds_out: ClassVar[tuple[type[Tokens] | type[Rows], ...]] = (Tokens,)
 
-    def _fit(self, X: Any, sample_weight: Any) -> None:
+    def _fit(self, X: object, sample_weight: object) -> None:
         self._check_parameters()
         counts = self._counts(X, reset=True)
         weight = checks.row_weights(sample_weight, counts.row_totals)
@@ -89,7 +91,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         precision = self._settings.precision
         self.precision_ = auto if precision == "auto" else precision
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: object) -> Array:
         """Weights of the components in each row, (I, K), by folding in.
 
         Every row is treated by itself, at the temperature of the fit: the result does not depend
@@ -100,7 +102,9 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         rows = fold_in(self.model_, self.params_, data, self.temperature_)
         return _row_weights(self.model_, self.params_, data, rows)
 
-    def perplexity(self, X: Any, X_heldout: Any = None, *, smoothing: float = SMOOTHING) -> float:
+    def perplexity(
+        self, X: object, X_heldout: object = None, *, smoothing: float = SMOOTHING
+    ) -> float:
         """Perplexity per token of held-out tokens, natural logarithm; lower is better.
 
         Without `X_heldout`, document completion: half of the tokens of every row of X (chosen by
@@ -118,7 +122,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         total, tokens = self._heldout(X, X_heldout, smoothing)
         return scores.perplexity(total, tokens)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: object, y: object = None) -> float:
         """Log-likelihood per token by document completion; higher is better."""
         check_is_fitted(self)
         total, tokens = self._heldout(X, None, SMOOTHING)
@@ -149,7 +153,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         order = np.argsort(-table, axis=1, kind="stable")[:, :n_words]
         return [[str(names[j]) for j in row] for row in order]
 
-    def describe(self, n_words: int = 8, *, names: Any = None) -> Description:
+    def describe(self, n_words: int = 8, *, names: object = None) -> Description:
         """Readable summary of the fit: a line on the run, a line per component.
 
         A str, which a notebook shows as a table.
@@ -203,7 +207,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         schedule, start = self.schedule or recipe.schedule, self.start or recipe.start
         return dataclasses.replace(recipe, schedule=schedule, start=start, hold=hold)
 
-    def _data(self, counts: Any, weight: Array | None, *, new: bool = False) -> Any:
+    def _data(self, counts: AnyCounts, weight: Array | None, *, new: bool = False) -> Data:
         """Counts as the model is given them, placed where they belong; new rows without batches."""
         batches = self._settings.batches
         batch = None if new or batches is None else batches.batch
@@ -211,7 +215,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
             counts, self._kernels(), weight=weight, n_components=self._n_expected, batch=batch
         )
 
-    def _new_rows(self, counts: Any) -> Any:
+    def _new_rows(self, counts: AnyCounts) -> Data:
         """New rows as the model folds them in."""
         return self._data(counts, None, new=True)
 
@@ -258,14 +262,14 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         super()._check_engine()
         self._check_holdout()
 
-    def _counts(self, X: Any, *, reset: bool) -> Counts:
+    def _counts(self, X: object, *, reset: bool) -> Counts:
         """Validated counts; a fit remembers the columns, everything after is held to them."""
         counts = self._read(X, reset=reset)
         if reset:
             checks.size_of_counts(counts)
         return counts
 
-    def _read(self, X: Any, *, reset: bool) -> Counts:
+    def _read(self, X: object, *, reset: bool) -> Counts:
         if isinstance(X, Counts):
             self._check_names(X, reset)
             return X
@@ -348,7 +352,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
             self.path_: tuple[Step, ...] = cooled.path
         self._attributes(fitted)
 
-    def _heldout(self, X: Any, X_heldout: Any, smoothing: float) -> tuple[float, float]:
+    def _heldout(self, X: object, X_heldout: object, smoothing: float) -> tuple[float, float]:
         _checks.number("smoothing", smoothing, 0.0, 1.0)
         given: Any = self._counts(X, reset=False)
         if not given.in_memory:
@@ -358,18 +362,19 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
             given, held = scores.completion_halves(given)
         else:
             held = self._counts(X_heldout, reset=False)
+        placed: Any = self._new_rows(given)  # local, as they are in memory
         return scores.heldout_log_likelihood(
             self.model_,
             self.params_,
             self.temperature_,
-            self._new_rows(given),
+            placed,
             held,
             self.background_,
             self._kernels(),
             smoothing,
         )
 
-    def _column_names(self, given: Any = None) -> Array:
+    def _column_names(self, given: object = None) -> Array:
         if given is not None:
             return checks.column_names(given, self.n_features_in_)
         names = getattr(self, "feature_names_in_", None)
@@ -379,7 +384,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
     def _n_features_out(self) -> int:
         return len(self.weights_)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         """Sparse, non-negative input."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -387,14 +392,14 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         return tags
 
 
-def _row_weights(model: CountModel, params: Any, data: Any, rows: Any) -> Array:
+def _row_weights(model: CountModel, params: Params, data: Data, rows: RowStates) -> Array:
     """Weights of the components in every row, (I, K) float64, made where the rows are."""
     made, _, _ = data.sweep(_mix, rows, model, params)
     weights: Array = _nested.on_host(data.gather(made)).weights
     return weights
 
 
-def _mix(k: Any, block: Any, rows: Any, model: CountModel, params: Any) -> Expected:
+def _mix(k: Kernels, block: Block, rows: RowStates, model: CountModel, params: Params) -> Expected:
     weights = np.asarray(_nested.on_host(model.mixture(params, rows)).weights, np.float64)
     return Expected(_Weights(weights), (), 0.0)
 

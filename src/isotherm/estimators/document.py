@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,6 +12,7 @@ from isotherm import _checks
 from isotherm.anneal.heldout import HeldoutRows
 from isotherm.anneal.schedule import Exponential, Schedule, lowest
 from isotherm.anneal.start import Noisy, Start
+from isotherm.data.split import RandomState
 from isotherm.errors import IsothermError, warn
 from isotherm.estimators.engine import SETTINGS, Engine
 from isotherm.estimators.growing import GrowingEstimator
@@ -108,7 +109,7 @@ class DocumentMixture(GrowingEstimator):
         engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: bool | None = None,
     ) -> None:
         self.n_components = n_components
@@ -127,7 +128,7 @@ class DocumentMixture(GrowingEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def score_rows(self, X: Any, *, density: str | None = None) -> float:
+    def score_rows(self, X: object, *, density: str | None = None) -> float:
         """Log density per token of whole unseen rows; higher is better.
 
         Parameters

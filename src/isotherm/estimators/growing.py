@@ -53,7 +53,7 @@ class GrowingEstimator(CountEstimator):
         "the share of all differences between {components} that is left where two branches are one"
     )
 
-    def cut(self, n_components: int, X: Any, sample_weight: Any = None) -> Self:
+    def cut(self, n_components: int, X: object, sample_weight: object = None) -> Self:
         """The same model with another number of components, no worse than a fit of that number.
 
         A model of that number is cooled as `fit` would cool it. At the temperature that it comes

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from isotherm import _checks, _nested
@@ -21,7 +22,7 @@ from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit, Outcome, Record
 from isotherm.data import checks, foreign
 from isotherm.data.base import Array
-from isotherm.data.split import as_generator
+from isotherm.data.split import RandomState, as_generator
 from isotherm.data.vectors import vector_blocks
 from isotherm.errors import IsothermError, IsothermWarning, warn
 from isotherm.estimators.base import Annealed
@@ -175,7 +176,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: bool | None = None,
     ) -> None:
         self.n_components = n_components
@@ -198,7 +199,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
 
     # What users call -------------------------------------------------------------------------
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: object) -> Array:
         """Places in the map, (I, L); a row without any value is placed in the middle."""
         check_is_fitted(self)
         values, (points, centres) = self._vectors(X, reset=False), sheet(self.model_, self.params_)
@@ -210,13 +211,13 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         scaled = near(self._scaled(values), np.float64)
         return modes(self.model_, self.params_, scaled, points[placed.best])
 
-    def inverse_transform(self, Z: Any) -> Array:
+    def inverse_transform(self, Z: object) -> Array:
         """Points of the sheet, (P, D) in the units of X, at places of the map (P, L)."""
         check_is_fitted(self)
         places = self._places(Z)
         return np.asarray(basis_at(self.grid_, places) @ self.weight_ + self.mean_)
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: object) -> Array:
         """Log density of each row (of its values that are not missing), (I,)."""
         check_is_fitted(self)
         values = self._vectors(X, reset=False)
@@ -227,18 +228,18 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         beyond = cut_off(self._scaled(values), data.kernels.dtype) / (2.0 * self.params_.noise)
         return np.asarray(found - beyond - cells * np.log(self.scale_))
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: object, y: object = None) -> float:
         """Mean log density of the rows; higher is better."""
         return float(self.score_samples(X).mean())
 
-    def responsibilities(self, X: Any) -> Array:
+    def responsibilities(self, X: object) -> Array:
         """Posterior of the nodes for each row, (I, K)."""
         check_is_fitted(self)
         data = self._placed(self._vectors(X, reset=False), None, self.grid_.n_nodes)
         rows, _, _ = data.sweep(posterior, data.no_rows, self.model_, self.params_)
         return np.asarray(np.concatenate([part.posterior for part in rows]), np.float64)
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
+    def sample(self, n_samples: int = 1, random_state: RandomState = None) -> Array:
         """Rows drawn from the fitted density, (n_samples, D)."""
         check_is_fitted(self)
         _checks.integer("n_samples", n_samples, 1)
@@ -247,7 +248,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         noise = rng.standard_normal(chosen.shape)
         return np.asarray(chosen + np.sqrt(self.noise_variance_) * noise)
 
-    def magnification(self, Z: Any = None) -> Array:
+    def magnification(self, Z: object = None) -> Array:
         """How much the sheet is stretched at places of the map (P, L), or at the nodes, (P,).
 
         The size of the piece of the sheet that a unit of the map becomes: large values are
@@ -261,7 +262,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
 
     # How it is fitted ------------------------------------------------------------------------
 
-    def _fit(self, X: Any, sample_weight: Any) -> None:
+    def _fit(self, X: object, sample_weight: object) -> None:
         self._check_parameters()
         values = self._vectors(X, reset=True)
         weight = checks.row_weights(sample_weight, np.ones(len(values)))
@@ -298,7 +299,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         self, recipe: Recipe, annealer: Annealer, plan: Plan, rng: Rng, *, model: Gtm
     ) -> tuple[Fit, Fit]:
         """The end of the best of `n_init` runs, and its cooling."""
-        data = plan.full
+        data: Any = plan.full  # local, as _rows places them
         critical = cache(lambda: first_critical(model, data))
         run = partial(self._run, model, annealer, data, rng, critical)
         cooled, fit = best_of(self.n_init, run, data, annealer.callbacks)
@@ -373,7 +374,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         if self.alpha == 0:
             warn("alpha=0 leaves the weights without a prior: they are nearly undetermined")
 
-    def _vectors(self, X: Any, *, reset: bool) -> Array:
+    def _vectors(self, X: object, *, reset: bool) -> Array:
         """Validated rows (I, D), float64; missing values are NaN."""
         if foreign.is_annotated(X):
             raise IsothermError(
@@ -402,7 +403,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
         with np.errstate(over="ignore"):
             return np.asarray((values - self.mean_) / self.scale_)
 
-    def _places(self, Z: Any) -> Array:
+    def _places(self, Z: object) -> Array:
         places = read(Z, "Z", partial(check_array, dtype=np.float64, input_name="Z"))
         if places.shape[1] != self._n_features_out:
             raise IsothermError(
@@ -415,7 +416,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
     def _n_features_out(self) -> int:
         return int(self.nodes_.shape[1])
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         """Dense input; missing values are welcome."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True

@@ -18,10 +18,10 @@ from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.schedule import Adaptive, Fixed, Grid, Schedule
 from isotherm.anneal.start import Start, state_of
-from isotherm.anneal.trace import Fit, Outcome
+from isotherm.anneal.trace import Fit, Outcome, State
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
-from isotherm.data.split import SPLIT_SEED
+from isotherm.data.split import SPLIT_SEED, RandomState
 from isotherm.errors import IsothermError
 from isotherm.estimators.counts import CountEstimator
 from isotherm.estimators.engine import Engine
@@ -30,6 +30,7 @@ from isotherm.estimators.plan import Plan, Table
 from isotherm.estimators.recipe import Fitted, Recipe, planned, steered
 from isotherm.estimators.starts.hierarchy import Clusters, grown, in_two, put_on
 from isotherm.models.hierarchy import WEIGHTS, Hierarchy
+from isotherm.placement.base import Data
 from isotherm.tree import as_tree
 
 # Temperatures that are tried, as shares of the one at which the clusters were found.
@@ -121,7 +122,7 @@ class HierarchicalClustering(CountEstimator):
         self,
         n_components: int | str = "auto",
         *,
-        tree: Any = None,
+        tree: object = None,
         weights: str = "uniform",
         weights_fraction: float = 0.1,
         aspect_temperature: float | str = 1.0,
@@ -134,7 +135,7 @@ class HierarchicalClustering(CountEstimator):
         engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: bool | None = None,
     ) -> None:
         self.n_components = n_components
@@ -154,24 +155,24 @@ class HierarchicalClustering(CountEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: object) -> Array:
         """Posterior of the leaves for each row, (I, K), at the temperature of the fit."""
         check_is_fitted(self)
         data = self._new_rows(self._counts(X, reset=False))
         rows = fold_in(self.model_, self.params_, data, self.temperature_)
         return np.asarray(data.gather(rows).posterior, np.float64)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: object) -> Array:
         """Most probable leaf of each row, (I,), as a component; the lowest index on ties."""
         return np.asarray(self.transform(X).argmax(axis=1))
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+    def fit_predict(self, X: object, y: object = None, sample_weight: object = None) -> Array:
         """Most probable leaf of each training row, (I,)."""
         labels: Array = self.fit(X, y, sample_weight=sample_weight).labels_
         return labels
 
     def node_words(
-        self, n_words: int = 10, *, by: str = "probability", names: Any = None
+        self, n_words: int = 10, *, by: str = "probability", names: object = None
     ) -> list[list[str]]:
         """Most telling columns of every node.
 
@@ -193,7 +194,7 @@ class HierarchicalClustering(CountEstimator):
         order = np.argsort(-table, axis=1, kind="stable")[:, :n_words]
         return [[str(names[j]) for j in row] for row in order]
 
-    def word_spread(self, word: Any) -> Array:
+    def word_spread(self, word: object) -> Array:
         """Share of the tokens of a word (column name or number) in each node, (n_nodes,).
 
         Special words gather in one branch; a word of several meanings turns up in several.
@@ -354,7 +355,7 @@ class HierarchicalClustering(CountEstimator):
         )
         return end.run(model, plan.full, rng, state=self._begin(model, plan.full, clusters))
 
-    def _begin(self, model: Hierarchy, data: Any, clusters: Clusters) -> Any:
+    def _begin(self, model: Hierarchy, data: Data, clusters: Clusters) -> State:
         table = clusters.table.astype(data.kernels.dtype)
         return state_of(model, data, model.begun(clusters.weight, table, data.summary.total))
 
@@ -365,8 +366,7 @@ class HierarchicalClustering(CountEstimator):
         if plan.data is plan.full:
             return plan._replace(data=full, full=full)
         kept, _ = counts.hold_out(self.validation_fraction, SPLIT_SEED)
-        data: Any = plan.data
-        return plan._replace(data=data.beside(kept.changed(divide)), full=full)
+        return plan._replace(data=plan.data.beside(kept.changed(divide)), full=full)
 
     def _attributes(self, fitted: Fitted) -> None:
         clusters, state = fitted.clusters, fitted.fit.state

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 
@@ -75,7 +74,7 @@ class Folds:
         What each fold holds out; by default what the estimator holds out.
     """
 
-    cv: Any = 5
+    cv: object = 5
     of: Tokens | Rows | None = None
 
     def __post_init__(self) -> None:

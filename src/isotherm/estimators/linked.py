@@ -49,7 +49,7 @@ class LinkedEstimator(CountEstimator):
 
     # Rows tied to each other have no weights of their own, so there is no `sample_weight`.
     def fit(  # type: ignore[override]
-        self, X: Any, y: Any = None, *, graph: Any = None, client: Any = None
+        self, X: object, y: object = None, *, graph: object = None, client: object = None
     ) -> Self:
         """Fit to counts, a graph over the rows, and labels where there are any.
 
@@ -76,7 +76,7 @@ class LinkedEstimator(CountEstimator):
             self._fit_linked(X, y, graph)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, *, graph: Any = None) -> Array:
+    def fit_transform(self, X: object, y: object = None, *, graph: object = None) -> Array:
         """Fit, and weights of the components in each training row, (I, K).
 
         These are the weights of the fit, which know the whole graph and the labels. `transform`
@@ -85,7 +85,7 @@ class LinkedEstimator(CountEstimator):
         weights: Array = self.fit(X, y, graph=graph).row_weights_
         return weights
 
-    def _fit_linked(self, X: Any, y: Any, graph: Any) -> None:
+    def _fit_linked(self, X: object, y: object, graph: object) -> None:
         self._check_parameters()
         counts = self._counts(X, reset=True)
         rng = as_generator(self.random_state)
@@ -126,7 +126,9 @@ class LinkedEstimator(CountEstimator):
             raise KeyboardInterrupt
         return NearTopics.of(topics), topics.temperature_ if self.keeps_temperature else 1.0
 
-    def _graph(self, counts: Counts, y: Any, graph: Any, rng: np.random.Generator) -> Any:
+    def _graph(
+        self, counts: Counts, y: object, graph: object, rng: np.random.Generator
+    ) -> sparse.csr_array:
         """Edges (I, I) by content or as given, and by label; none of rows without counts."""
         n_rows = counts.n_rows
         links = self.neighbors_.graph() if graph is None else as_graph(graph, n_rows)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from isotherm.anneal.schedule import Fixed, Schedule
 from isotherm.anneal.start import Start
+from isotherm.data.split import RandomState
 from isotherm.errors import warn
 from isotherm.estimators.engine import Engine
 from isotherm.estimators.linked import LinkedEstimator
@@ -96,7 +97,7 @@ class LapPLSI(LinkedEstimator):
         engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: bool | None = None,
     ) -> None:
         self.n_components = n_components
@@ -166,7 +167,7 @@ class LTM(LinkedEstimator):
         engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: bool | None = None,
     ) -> None:
         self.n_components = n_components
@@ -251,7 +252,7 @@ class DTM(LinkedEstimator):
         engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: bool | None = None,
     ) -> None:
         self.n_components = n_components
@@ -285,7 +286,7 @@ class DTM(LinkedEstimator):
         return Recipe((model,), Fixed(1.0))
 
     def _attributes(self, fitted: Fitted) -> None:
-        data = fitted.plan.full
+        data: Any = fitted.plan.full  # linked rows stay in one process
         block = data.blocks[0]
         spread = data.kernels.spread(block.links, self.row_weights_)
         self.separation_ = float(dtm.separation(spread))

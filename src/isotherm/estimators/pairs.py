@@ -16,6 +16,7 @@ from isotherm.anneal.schedule import Fixed
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.data.pairs import keep_frequent, read_pairs
+from isotherm.data.split import RandomState
 from isotherm.errors import IsothermError
 from isotherm.estimators.two_sided import TwoSidedClustering, described
 
@@ -110,7 +111,7 @@ def cluster_pairs(
     left: str | None = None,
     right: str | None = None,
     count: str | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> PairClusters:
     """Clusters of both sides of a table of pairs, as one call.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from isotherm import _checks
 from isotherm.anneal.fold import fold_in
@@ -12,6 +13,7 @@ from isotherm.anneal.schedule import Fixed, Schedule, lowest
 from isotherm.anneal.start import Start
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
+from isotherm.data.split import RandomState
 from isotherm.errors import IsothermError
 from isotherm.estimators.engine import Engine
 from isotherm.estimators.parameters import Checks, above_zero, flag, one_of
@@ -130,7 +132,7 @@ class PCP(ProjectionEstimator):
         concentration: Any = None,
         smooth: float = 0.1,
         learn_hyper: bool = False,
-        topics: Any = None,
+        topics: ArrayLike | None = None,
         n_init: int = 1,
         schedule: Schedule | None = None,
         start: Start | None = None,
@@ -139,7 +141,7 @@ class PCP(ProjectionEstimator):
         engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: bool | None = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -255,7 +257,7 @@ class PCP(ProjectionEstimator):
         return np.asarray(self.model_.bounds(self.params_, rows[0], data.blocks[0], data.kernels))
 
 
-def _check_topics(topics: Any, n_components: int) -> None:
+def _check_topics(topics: object, n_components: int) -> None:
     try:
         table = np.asarray(topics, np.float64)
     except (TypeError, ValueError):

@@ -9,10 +9,12 @@ that rows past the rim of the sheet are not all put on one line.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from isotherm._types import RowStates
 from isotherm.data.base import Array
 from isotherm.data.vectors import VectorBlock
 from isotherm.kernels.base import Kernels
@@ -106,7 +108,12 @@ def centres_at(grid: LatentGrid, weight: Array, points: Array) -> Array:
 
 
 def place(
-    k: Kernels, block: VectorBlock, rows: Any, params: GtmParams, points: Array, centres: Array
+    k: Kernels,
+    block: VectorBlock,
+    rows: RowStates,
+    params: GtmParams,
+    points: Array,
+    centres: Array,
 ) -> Expected:
     """Places of the rows among the points of a lattice, at T = 1."""
     found, _ = k.node_posterior(block, centres, float(params.noise))
@@ -172,13 +179,17 @@ def _gap(grid: LatentGrid, weight: Array, values: Array, places: Array) -> Array
     return np.where(np.isnan(gap), 0.0, gap)
 
 
-def posterior(k: Kernels, block: VectorBlock, rows: Any, model: Gtm, params: GtmParams) -> Expected:
+def posterior(
+    k: Kernels, block: VectorBlock, rows: RowStates, model: Gtm, params: GtmParams
+) -> Expected:
     """Posterior of the nodes at T = 1."""
     found, _ = k.node_posterior(block, model.centres(params), float(params.noise))
     return Expected(Posterior(found), (), 0.0)
 
 
-def density(k: Kernels, block: VectorBlock, rows: Any, model: Gtm, params: GtmParams) -> Expected:
+def density(
+    k: Kernels, block: VectorBlock, rows: RowStates, model: Gtm, params: GtmParams
+) -> Expected:
     """Log density of the rows at T = 1."""
     s = float(params.noise)
     _, log_z = k.node_posterior(block, model.centres(params), s)
@@ -188,7 +199,7 @@ def density(k: Kernels, block: VectorBlock, rows: Any, model: Gtm, params: GtmPa
     return Expected(Density(log_z - constant), (), 0.0)
 
 
-def near(scaled: Array, dtype: Any) -> Array:
+def near(scaled: Array, dtype: DTypeLike) -> Array:
     """Rows (I, D) in a type of number; those far beyond any node are drawn nearer.
 
     Their posterior is that of their direction, and their exponents are still numbers.
@@ -196,14 +207,14 @@ def near(scaled: Array, dtype: Any) -> Array:
     return np.asarray((scaled / _draw(scaled, dtype)[:, None]).astype(dtype))
 
 
-def cut_off(scaled: Array, dtype: Any) -> Array:
+def cut_off(scaled: Array, dtype: DTypeLike) -> Array:
     """What the squared length of each row lost when it was drawn nearer, (I,)."""
     with np.errstate(over="ignore"):
         squares = np.nansum(scaled**2, axis=1)
     return np.asarray(squares * (1.0 - _draw(scaled, dtype) ** -2.0))
 
 
-def _draw(scaled: Array, dtype: Any) -> Array:
+def _draw(scaled: Array, dtype: DTypeLike) -> Array:
     """Factor by which each row is too far away, (I,)."""
     size = np.max(np.abs(scaled), axis=1, initial=0.0, where=~np.isnan(scaled))
     return np.asarray(np.maximum(size / FAR[np.dtype(dtype).name], 1.0))

@@ -29,6 +29,8 @@ from isotherm.errors import IsothermError
 from isotherm.estimators.holdout import Folds, Rows, Tokens
 from isotherm.estimators.starts.two_sided import Heating
 from isotherm.models.base import Model
+from isotherm.placement.base import Data
+from isotherm.placement.place import AnyCounts
 
 log = logging.getLogger("isotherm")
 
@@ -36,15 +38,15 @@ log = logging.getLogger("isotherm")
 class Place(Protocol):
     """How counts become data of the engine; new rows are placed without batches."""
 
-    def __call__(self, counts: Any, weight: Array | None, *, new: bool = False) -> Any:
+    def __call__(self, counts: Any, weight: Array | None, *, new: bool = False) -> Data:
         """Data of counts (I, J) with weights of their rows (I,)."""
 
 
 class Plan(NamedTuple):
     """Data to cool on, data to finish on, what steers the stop, and how to cool."""
 
-    data: Any
-    full: Any
+    data: Data
+    full: Data
     heldout: Heldout | None
     schedule: Schedule
 
@@ -88,7 +90,7 @@ class Table:
             return float(self.counts.total)
         return float(self.weight @ self.counts.row_totals)
 
-    def placed(self) -> Any:
+    def placed(self) -> Data:
         """All of the counts."""
         return self.place(self.counts, self.weight)
 
@@ -111,7 +113,7 @@ class Table:
             folds = [self._fold_of_rows(rule, *pair) for pair in pairs]
         return [fold for fold in folds if fold is not None]
 
-    def _fold_of_tokens(self, rest: Any, held: Any) -> Fold | None:
+    def _fold_of_tokens(self, rest: AnyCounts, held: AnyCounts) -> Fold | None:
         """Tokens of the same rows: their perplexity (Hofmann's validation perplexity)."""
         data = self.place(rest, self.weight)
         beside = data.beside(held)
@@ -168,7 +170,7 @@ def curve_over_folds(
     )
 
 
-def ended_at(schedule: Any, curve: Curve, model: Model, data: Any) -> Schedule:
+def ended_at(schedule: Any, curve: Curve, model: Model, data: Data) -> Schedule:
     """The schedule, ended where the mean score of the folds is best."""
     end = curve.best
     if not isinstance(schedule, Heating):
@@ -190,7 +192,7 @@ def without_columns(counts: Counts, unknown: Array) -> Counts:
     return as_counts(matrix, counts.row_names, counts.column_names, allow_empty=True)
 
 
-def _scored(rule: Rows, data: Any, unseen: Any) -> Fold | None:
+def _scored(rule: Rows, data: Data, unseen: Data) -> Fold | None:
     """The fold, where both parts have tokens."""
     if not (data.summary.total > 0 and unseen.summary.total > 0):
         return None

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isotherm import _checks
 from isotherm._markup import Description, Part
+from isotherm._types import Params, RowStates
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.heldout import SMOOTHING
 from isotherm.anneal.schedule import Exponential, Schedule, lowest
@@ -26,7 +27,7 @@ from isotherm.estimators.row_densities import mixture_densities, row_perplexity
 from isotherm.estimators.starts.projection import HANDOVER
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import DEAD, CountModel, leaders
-from isotherm.placement.base import Expected
+from isotherm.placement.base import Data, Expected, RowsHandle
 
 # A table of rows by clusters is kept: more clusters than this are refused.
 MOST_CLUSTERS = 5000
@@ -67,7 +68,7 @@ class ProjectionEstimator(CountEstimator):
     validation_fraction = 0.0
     definitions: tuple[str, ...] = ("mean", "completion")
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: object) -> Array:
         """Posterior of the clusters of each row, (I, M), each row by itself.
 
         An empty row says nothing: it gets the prior.
@@ -75,16 +76,16 @@ class ProjectionEstimator(CountEstimator):
         data, rows = self._folded(X)
         return np.asarray(self.model_.posterior(self.params_, data.gather(rows)), np.float64)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: object) -> Array:
         """Most probable cluster of each row, (I,); the lowest index on ties."""
         return np.asarray(self.transform(X).argmax(axis=1))
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+    def fit_predict(self, X: object, y: object = None, sample_weight: object = None) -> Array:
         """Most probable cluster of each training row, (I,)."""
         labels: Array = self.fit(X, y, sample_weight=sample_weight).labels_
         return labels
 
-    def project(self, X: Any) -> Array:
+    def project(self, X: object) -> Array:
         """Share of each topic in the counts of each row, (I, K): features of lower dimension.
 
         Every row is treated by itself; an empty row gets what its clusters have on average.
@@ -96,8 +97,8 @@ class ProjectionEstimator(CountEstimator):
 
     def perplexity(
         self,
-        X: Any,
-        X_heldout: Any = None,
+        X: object,
+        X_heldout: object = None,
         *,
         definition: str = AUTO,
         smoothing: float = SMOOTHING,
@@ -141,7 +142,7 @@ class ProjectionEstimator(CountEstimator):
             )
         return found
 
-    def describe(self, n_words: int = 8, *, names: Any = None) -> Description:
+    def describe(self, n_words: int = 8, *, names: object = None) -> Description:
         """Readable summary of the fit: the run, a line per topic, a line per cluster."""
         text = super().describe(n_words, names=names)
         rows, copies = [], self._copies()
@@ -220,7 +221,7 @@ class ProjectionEstimator(CountEstimator):
         """For each cluster the first one that has the same mean, (M,)."""
         return leaders(self.cluster_weights_, (self.cluster_centers_ @ self.components_).T)
 
-    def _folded(self, X: Any) -> tuple[Any, Any]:
+    def _folded(self, X: object) -> tuple[Data, RowsHandle]:
         """Data and row states of new rows."""
         check_is_fitted(self)
         # What no topic has says nothing of a row.
@@ -230,5 +231,5 @@ class ProjectionEstimator(CountEstimator):
         return data, fold_in(self.model_, self.params_, data, self.temperature_)
 
 
-def _project(k: Kernels, block: Block, rows: Any, model: Any, params: Any) -> Expected:
+def _project(k: Kernels, block: Block, rows: RowStates, model: Any, params: Params) -> Expected:
     return Expected(_Shares(model.projected(params, rows, block, k)), (), 0.0)

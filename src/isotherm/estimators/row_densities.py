@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from isotherm._types import Params
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.scores import perplexity
-from isotherm.data.base import Array
+from isotherm.data.base import Array, Block
 from isotherm.data.counts import as_counts
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
@@ -31,7 +32,7 @@ SPAN = 4_000_000
 SUM = 1e-6
 
 
-def row_perplexity(counts: Any, densities: Array) -> float:
+def row_perplexity(counts: object, densities: Array) -> float:
     """exp(-sum log p(x) / sum n(x)) over the rows that have counts.
 
     Parameters
@@ -45,7 +46,7 @@ def row_perplexity(counts: Any, densities: Array) -> float:
     return perplexity(float(densities[filled].sum()), float(totals.sum()))
 
 
-def mixture_densities(counts: Any, log_weights: Array, means: Array) -> Array:
+def mixture_densities(counts: object, log_weights: Array, means: Array) -> Array:
     """Log densities log sum_m exp(log_weights_m + sum_y n(x,y) log means_my) (I,).
 
     Parameters
@@ -69,7 +70,7 @@ def mixture_densities(counts: Any, log_weights: Array, means: Array) -> Array:
 
 
 def lda_document_bounds(
-    counts: Any, components: Array, concentration: Any, *, rounds: int = 100
+    counts: object, components: Array, concentration: object, *, rounds: int = 100
 ) -> Array:
     """Lower bound of log p(x) under LDA with the given topics, (I,).
 
@@ -105,7 +106,7 @@ def lda_document_bounds(
 
 
 def plsi_perplexity(
-    counts: Any, row_weights: Array, components: Array, shares: Any = None
+    counts: object, row_weights: Array, components: Array, shares: Any = None
 ) -> float:
     """Perplexity of unseen rows under pLSI as Blei, Ng & Jordan 2003 define it.
 
@@ -129,7 +130,7 @@ def plsi_perplexity(
     return row_perplexity(counts, mixture_densities(counts, logs[filled], weights[filled] @ table))
 
 
-def unigram_perplexity(counts: Any, column_totals: Array, smooth: float = 0.0) -> float:
+def unigram_perplexity(counts: object, column_totals: Array, smooth: float = 0.0) -> float:
     """Perplexity of unseen rows under one distribution, (n(y) + smooth) normalised."""
     smoothed = np.asarray(column_totals, np.float64) + smooth
     return row_perplexity(
@@ -137,7 +138,7 @@ def unigram_perplexity(counts: Any, column_totals: Array, smooth: float = 0.0) -
     )
 
 
-def _lda_bounds(k: Kernels, block: Any, rows: LdaRows, model: Lda, params: Any) -> Expected:
+def _lda_bounds(k: Kernels, block: Block, rows: LdaRows, model: Lda, params: Params) -> Expected:
     return Expected(model.bounds(params, rows, block, k), (), 0.0)
 
 

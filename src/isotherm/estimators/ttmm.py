@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.start import Start
+from isotherm.data.split import RandomState
 from isotherm.estimators.engine import Engine
 from isotherm.estimators.plan import Table
 from isotherm.estimators.projection import ProjectionEstimator
@@ -99,7 +98,7 @@ class TTMM(ProjectionEstimator):
         engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: bool | None = None,
     ) -> None:
         self.n_clusters = n_clusters

@@ -20,6 +20,7 @@ from isotherm.anneal.trace import Fit
 from isotherm.data import frames
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
+from isotherm.data.split import RandomState
 from isotherm.errors import IsothermError
 from isotherm.estimators.counts import CountEstimator
 from isotherm.estimators.engine import Engine
@@ -130,7 +131,7 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         engine: Engine | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: bool | None = None,
     ) -> None:
         self.n_components = n_components
@@ -178,7 +179,7 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         c, d = np.unravel_index(i, self.association_.shape)
         return np.flatnonzero(self.row_labels_ == c), np.flatnonzero(self.column_labels_ == d)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: object) -> Array:
         """Most probable cluster of each row, (I,); the lowest index on ties.
 
         `transform` gives the posterior that this is the maximum of.
@@ -194,13 +195,13 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         names = np.arange(len(self.row_labels_)) if self.row_names_ is None else self.row_names_
         return _members(self.row_weights_, self.row_labels_, self.row_totals_, names, n)
 
-    def top_columns(self, n: int = 10, *, names: Any = None) -> list[list[str]]:
+    def top_columns(self, n: int = 10, *, names: object = None) -> list[list[str]]:
         """Most probable columns of every cluster of columns, by n(y) Q(d|y); `names` (J,)."""
         check_is_fitted(self)
         own = self._column_names(names)
         return _members(self.column_weights_, self.column_labels_, self.unigram_, own, n)
 
-    def describe(self, n_words: int = 8, *, names: Any = None) -> Description:
+    def describe(self, n_words: int = 8, *, names: object = None) -> Description:
         """Readable summary: the run, then the clusters of rows and of columns with their partner.
 
         The partner of a cluster is the cluster of the other side that it meets most often,
@@ -209,7 +210,7 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         """
         return described(*self._summary(n_words, names))
 
-    def _summary(self, n_words: int, names: Any = None) -> tuple[str, Part, Part]:
+    def _summary(self, n_words: int, names: object = None) -> tuple[str, Part, Part]:
         """A line on the run, and a table of the clusters of each side."""
         check_is_fitted(self)
         _checks.integer("n_words", n_words, 1)
@@ -232,7 +233,7 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
                 parameter="schedule",
             )
 
-    def _counts(self, X: Any, *, reset: bool) -> Counts:
+    def _counts(self, X: object, *, reset: bool) -> Counts:
         counts = super()._counts(X, reset=reset)
         if reset:
             # Checked as an array, a frame has lost its index.

@@ -94,7 +94,7 @@ def _refuse_kind(given: Any, name: str) -> None:
         )
 
 
-def _types(given: Any) -> list[Any]:
+def _types(given: object) -> list[Any]:
     """Types of the numbers of an array, or of each column of a frame; empty for anything else."""
     several, single = (getattr(given, name, None) for name in ("dtypes", "dtype"))
     if single is None and isinstance(several, Iterable):

@@ -29,7 +29,7 @@ class _Table(NamedTuple):
     n: int
 
 
-def nmi(labels: object, clusters: Any, average: str = "max") -> float:
+def nmi(labels: object, clusters: object, average: str = "max") -> float:
     """Mutual information of two labellings over the larger of their entropies.
 
     sum_ij p_ij log[p_ij / (p_i p_j)] / average(H(labels), H(clusters)), p = n_ij / n. 1 where both

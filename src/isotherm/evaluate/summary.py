@@ -142,11 +142,11 @@ class EvaluationReport:
 
 def evaluate_topics(
     model: CountModel,
-    X: Any,
+    X: object,
     *,
     heldout: object = None,
-    reference: Any = None,
-    labels: Any = None,
+    reference: object = None,
+    labels: object = None,
     fits: Sequence[object] = (),
     n_words: int = 10,
     measures: Sequence[str] = MEASURES,
@@ -253,7 +253,7 @@ def _perplexity(
 
 
 def _agreement(
-    model: Any, X: object, labels: Any, n_rows: int, skipped: dict[str, str]
+    model: Any, X: object, labels: object, n_rows: int, skipped: dict[str, str]
 ) -> dict[str, float]:
     if labels is None:
         skipped["agreement"] = "needs labels of the rows (labels=)"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +15,7 @@ from scipy.sparse import csgraph
 from isotherm import _checks
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
+from isotherm.data.split import RandomState
 from isotherm.errors import IsothermError, warn
 from isotherm.graph import labels as parts
 from isotherm.kernels.cpu import neighbors
@@ -89,7 +89,7 @@ class Neighbors:
         method: str = "auto",
         weighting: str = "idf",
         n_threads: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> Neighbors:
         """Neighbours among these rows: learns the weights, searches nothing yet.
 
@@ -218,12 +218,12 @@ def neighbor_graph(
     X: object,
     n_neighbors: int = 10,
     *,
-    y: Any = None,
+    y: object = None,
     max_label_edges: int | None = None,
     method: str = "auto",
     weighting: str = "idf",
     n_threads: int | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> sparse.csr_array:
     """Graph (N, N) of the nearest neighbours among rows of counts, with what labels say.
 
@@ -271,7 +271,7 @@ def neighbor_graph(
 
 
 def with_labels(
-    W: object, y: Any, *, max_label_edges: int | None = None, random_state: Any = None
+    W: object, y: object, *, max_label_edges: int | None = None, random_state: RandomState = None
 ) -> sparse.csr_array:
     """Graph (N, N) after labels: rows of one label are neighbours, rows of two labels are not.
 

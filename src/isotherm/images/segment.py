@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from isotherm import _checks, _nested
 from isotherm.anneal.callbacks import Callback, Log
@@ -18,7 +19,7 @@ from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit, State, completed
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
-from isotherm.data.split import as_generator
+from isotherm.data.split import RandomState, as_generator
 from isotherm.errors import IsothermError
 from isotherm.images import files
 from isotherm.images.features import WIDEST, WINDOWS, site_shape, texture_counts
@@ -45,7 +46,7 @@ RATE, MARGIN = 0.8, 0.5
 
 
 def segment(
-    image: object,
+    image: str | os.PathLike[str] | ArrayLike,
     n_segments: int,
     *,
     step: int = 8,
@@ -54,7 +55,7 @@ def segment(
     n_init: int = 8,
     callbacks: Sequence[Callback] = (),
     n_jobs: int | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> Segmentation:
     """Segments of an image by texture.
 
@@ -151,7 +152,7 @@ class _Runs(NamedTuple):
         return completed(annealer.run(model, data, self.rng, state=begin))
 
 
-def as_grey(image: Any) -> Array:
+def as_grey(image: str | os.PathLike[str] | ArrayLike) -> Array:
     """Grey levels (H, W) float64 of an array or of a file."""
     given = files.read_image(image) if isinstance(image, str | os.PathLike) else image
     pixels = np.asarray(given)
@@ -185,7 +186,12 @@ def as_grey(image: Any) -> Array:
 
 
 def _check_settings(
-    n_segments: object, step: Any, smoothing: object, n_init: object, callbacks: Any, n_jobs: object
+    n_segments: object,
+    step: Any,
+    smoothing: object,
+    n_init: object,
+    callbacks: object,
+    n_jobs: object,
 ) -> None:
     _checks.integer("n_segments", n_segments, 2)
     _checks.integer("step", step, 1)

@@ -10,6 +10,7 @@ import numpy as np
 
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
+from isotherm.data.split import RandomState
 from isotherm.errors import IsothermError
 from isotherm.estimators.aspect import AspectModel
 from isotherm.estimators.counts import CountEstimator
@@ -73,7 +74,7 @@ def map_corpus(
     texts: Entries | None = None,
     names: Entries | None = None,
     transform: str | None = None,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
 ) -> MappedCorpus:
     """Map of a corpus by its topics, with the estimators that made it.
 
@@ -277,7 +278,7 @@ def _way(given: str | None, topics: CountEstimator) -> str:
     return given
 
 
-def _topic_model(given: object, n_topics: int | None, random_state: object) -> CountEstimator:
+def _topic_model(given: object, n_topics: int | None, random_state: RandomState) -> CountEstimator:
     if given is None:
         n_topics = N_TOPICS if n_topics is None else n_topics
         if n_topics == 1:
@@ -300,7 +301,7 @@ def _topic_model(given: object, n_topics: int | None, random_state: object) -> C
     return given
 
 
-def _map_model(given: object, n_dimensions: int | None, random_state: object) -> GTM:
+def _map_model(given: object, n_dimensions: int | None, random_state: RandomState) -> GTM:
     if given is None:
         n_dimensions = N_DIMENSIONS if n_dimensions is None else n_dimensions
         return GTM(n_dimensions, random_state=random_state)

@@ -20,6 +20,7 @@ from isotherm.plots._style import FAINT, INK, new_figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
 
 __all__ = ["association"]
 
@@ -123,7 +124,7 @@ def _write_figures(ax: Axes, phi: Array, shade: Array) -> None:
         ax.text(j, i, text, ha="center", va="center", fontsize=7, color=colour)
 
 
-def _scale(figure: Figure, ax: Axes, image: Any, least: float, most: float) -> None:
+def _scale(figure: Figure, ax: Axes, image: AxesImage, least: float, most: float) -> None:
     ticks = np.arange(int(least), int(most) + 1)
     names = [f"{2.0**t:g}" for t in ticks.tolist()]
     bar = figure.colorbar(image, ax=ax, shrink=0.7, pad=0.02, ticks=ticks)

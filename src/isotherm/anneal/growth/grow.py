@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from isotherm import _nested
+from isotherm._nested import T
 from isotherm._types import Params, RowStates, Stats
 from isotherm.anneal.critical import component_splits
 from isotherm.anneal.run_state import RunState, Solution
@@ -23,7 +24,7 @@ from isotherm.data.base import Array, Block
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import GrowingModel, inverse, leaders
-from isotherm.placement.base import Data, Expected
+from isotherm.placement.base import Data, Expected, RowsHandle
 from isotherm.tree import Tree
 
 # Largest relative push of a probability, as a logarithm.
@@ -278,7 +279,7 @@ def regrouped(
     index: Array,
     share: Array,
     summed: tuple[tuple[int, int], ...] = (),
-) -> tuple[Any, Any, Any]:
+) -> tuple[Params, RowsHandle, Stats]:
     """Parameters, rows and statistics with components taken, shared out and added up."""
     rows, _, _ = data.sweep(_regroup_rows, state.rows, index, share, summed)
     return (
@@ -289,12 +290,17 @@ def regrouped(
 
 
 def _regroup_rows(
-    k: Kernels, block: Block, rows: RowStates, index: Array, share: Array, summed: Any
+    k: Kernels,
+    block: Block,
+    rows: RowStates,
+    index: Array,
+    share: Array,
+    summed: tuple[tuple[int, int], ...],
 ) -> Expected[RowStates, tuple[()]]:
     return Expected(_regroup(rows, index, share, summed), (), 0.0)
 
 
-def _regroup(value: Any, index: Array, share: Array, summed: tuple[tuple[int, int], ...]) -> Any:
+def _regroup(value: T, index: Array, share: Array, summed: tuple[tuple[int, int], ...]) -> T:
     """Components `index` times `share`; before that the second of each pair joins the first."""
 
     def one(array: Array) -> Array:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from isotherm._types import RowStates
 from isotherm.anneal.critical import first_critical
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
 from isotherm.anneal.fold import fold_in
@@ -201,12 +202,12 @@ def given_aspects(model: Any, data: Data, topics: Array | None) -> AspectParams 
     return Aspect(model.n_components).init(data.summary, np.asarray(topics, np.float64).T)
 
 
-def _cluster_sums(k: Kernels, block: Block, rows: Any) -> Expected:
+def _cluster_sums(k: Kernels, block: Block, rows: RowStates) -> Expected:
     mass = block.weight @ rows.posterior.astype(np.float64)
     return Expected(rows, _Sums(k.transposed_times(block, rows.posterior), mass), 0.0)
 
 
-def _single_rows(k: Kernels, block: Block, rows: Any) -> Expected:
+def _single_rows(k: Kernels, block: Block, rows: RowStates) -> Expected:
     """Weight of each row, and expected counts of topics of one copy of it."""
     table, weight = np.asarray(rows.table, np.float64), block.weight[:, None]
     z = np.divide(table, weight, out=np.zeros_like(table), where=weight > 0)
