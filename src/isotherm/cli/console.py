@@ -11,7 +11,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from isotherm.cli.options import by_parameter
 from isotherm.errors import IsothermError, with_way
@@ -80,7 +79,7 @@ def _show(
     category: type[Warning],
     filename: str,
     lineno: int,
-    file: Any = None,
+    file: object = None,
     line: str | None = None,
 ) -> None:
     note(in_options(str(message)))
@@ -91,7 +90,7 @@ def note(text: str) -> None:
     print(f"isotherm: note: {' '.join(text.split())}", file=sys.stderr)
 
 
-def tell(options: argparse.Namespace, summary: Any, text: str) -> None:
+def tell(options: argparse.Namespace, summary: object, text: str) -> None:
     """The outcome on stdout: as JSON where that was asked for, else as text."""
     print(json.dumps(summary, ensure_ascii=False) if options.json else text)
 

@@ -31,7 +31,7 @@ def count_source(source: Path, options: argparse.Namespace) -> Ingestion:
         return count(source, CountOptions(**chosen, progress=progress))
 
 
-def count(source: Any, options: CountOptions) -> Ingestion:
+def count(source: object, options: CountOptions) -> Ingestion:
     """Counts of a source; problems are noted on stderr."""
     from isotherm.text.ingest import ingest
 
@@ -78,7 +78,7 @@ def in_own_words(lines: Sequence[str], read: Sequence[Taken]) -> list[str]:
     return [*lines[:n_quoted], *map(in_options, lines[n_quoted:])]
 
 
-def note_problems(problems: Any, total: int) -> None:
+def note_problems(problems: Sequence[object], total: int) -> None:
     """The first problems, one to a line, and how many more there are."""
     for problem in problems[:SHOWN]:
         console.note(in_options(str(problem)))

@@ -38,9 +38,9 @@ class Documents(NamedTuple):
 
     ids: tuple[str, ...]
     titles: tuple[str, ...]
-    fields: tuple[Mapping[str, Any], ...]
+    fields: tuple[Mapping[str, object], ...]
     texts: tuple[str, ...] | None
-    counting: dict[str, Any] | None = None
+    counting: dict[str, object] | None = None
 
     def labels(self, column: str | None) -> list[Any] | None:
         """Values of a field, one for each document; None where no field is asked for."""
@@ -57,7 +57,7 @@ class Documents(NamedTuple):
         return [_plain(fields.get(column)) for fields in self.fields]
 
 
-def of_ingestion(found: Ingestion, counting: dict[str, Any]) -> Documents:
+def of_ingestion(found: Ingestion, counting: dict[str, object]) -> Documents:
     """What counting kept of the documents."""
     ids = of_counts(found.counts).ids
     fields = found.fields or ({},) * len(ids)
@@ -134,14 +134,14 @@ def _lines(documents: Documents) -> Iterator[str]:
     texts: Sequence[str | None] = documents.texts or (None,) * len(documents.ids)
     columns = documents.ids, documents.titles, documents.fields, texts
     for name, title, fields, text in zip(*columns, strict=True):
-        entry: dict[str, Any] = {"id": name, "title": title, "fields": fields}
+        entry: dict[str, object] = {"id": name, "title": title, "fields": fields}
         if text is not None:
             entry["text"] = text
         # Dates and the like are kept as text.
         yield json.dumps(entry, default=str) + "\n"
 
 
-def _title(name: str, fields: Mapping[str, Any], text: str) -> str:
+def _title(name: str, fields: Mapping[str, object], text: str) -> str:
     by_name = {str(key).lower(): value for key, value in fields.items()}
     for key in TITLES:
         value = by_name.get(key)
@@ -158,5 +158,5 @@ def opening(text: str, most: int = OPENING) -> str:
     return (line[:most].rpartition(" ")[0] or line[:most]) + " …"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     return value if isinstance(value, str | int | float | bool) or value is None else str(value)

@@ -252,7 +252,7 @@ def columns_of(docs: Documents, first: str | None) -> dict[str, Any]:
     return columns
 
 
-def _told(values: list[Any]) -> list[Any]:
+def _told(values: list[object]) -> list[Any]:
     """Empty text, as tables have it, says nothing."""
     return [None if isinstance(value, str) and not value.strip() else value for value in values]
 
@@ -288,7 +288,7 @@ def _dates(values: list[Any]) -> Any:
         return None
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: object) -> Any:
     """A field as it is shown beside a text; None if it is not."""
     if isinstance(value, str):
         return value if value.strip() and len(value) <= LONG else None

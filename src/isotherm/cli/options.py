@@ -33,7 +33,7 @@ from isotherm.cli.readers import (
 # The table ----------------------------------------------------------------------------------------
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> Any:
     return value
 
 
@@ -558,7 +558,7 @@ def settings_of(values: argparse.Namespace, options: Iterable[Option]) -> dict[s
     return {one.name: getattr(values, one.name) for one in options}
 
 
-def checked(found: Mapping[str, Any], options: Iterable[Option]) -> dict[str, Any]:
+def checked(found: Mapping[str, object], options: Iterable[Option]) -> dict[str, Any]:
     """The settings of a file; defaults for those that its version did not have.
 
     A value of another type than is written ends in a TypeError or ValueError.
@@ -572,12 +572,12 @@ def checked(found: Mapping[str, Any], options: Iterable[Option]) -> dict[str, An
     return whole
 
 
-def as_json(value: Any) -> Any:
+def as_json(value: object) -> Any:
     """A value as it comes back from a file."""
     return json.loads(json.dumps(value, default=str))
 
 
-def fields(values: Mapping[str, Any], options: Iterable[Option]) -> dict[str, Any]:
+def fields(values: Mapping[str, object], options: Iterable[Option]) -> dict[str, Any]:
     """Settings of `CountOptions`, by the values of options of counting."""
     return {one.field: one.in_python(values[one.name]) for one in options}
 

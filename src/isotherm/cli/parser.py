@@ -158,7 +158,7 @@ def _tables(path: Path) -> dict[str, dict[str, Any]]:
     return content
 
 
-def _as_words(option: Option, name: str, value: Any, where: str) -> list[str]:
+def _as_words(option: Option, name: str, value: object, where: str) -> list[str]:
     has_no_value = option.is_flag or option.is_switch
     if has_no_value != isinstance(value, bool):
         allowed = "true or false" if has_no_value else "a number or text"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from isotherm.cli import runs
 from isotherm.cli.options import SCORING, fields, rules
@@ -25,12 +25,12 @@ class Asked(NamedTuple):
     unknown: list[str]
 
 
-def asked(text: str, settings: Mapping[str, Any], columns: Sequence[Any]) -> Asked:
+def asked(text: str, settings: Mapping[str, object], columns: Sequence[object]) -> Asked:
     """The words of a text by the settings of counting, and runs of them that are columns."""
     return reader(settings, columns)(text)
 
 
-def reader(settings: Mapping[str, Any], columns: Sequence[Any]) -> Callable[[str], Asked]:
+def reader(settings: Mapping[str, object], columns: Sequence[object]) -> Callable[[str], Asked]:
     """Function from texts to what they ask for, by the settings of counting and the columns."""
     from isotherm.text.options import CountOptions
 

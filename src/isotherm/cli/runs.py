@@ -15,11 +15,12 @@ import re
 import shutil
 import uuid
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import UnionType
 from typing import TYPE_CHECKING, Any
 
 import isotherm
@@ -32,6 +33,8 @@ from isotherm.format.atomic import RUN_ABOUT, RUN_BEGUN, RUN_FORMAT, replacing
 
 if TYPE_CHECKING:
     from isotherm.data.counts import Counts
+    from isotherm.data.table import CountTable
+    from isotherm.estimators.counts import CountEstimator
 
 FORMAT, VERSION = RUN_FORMAT, 1
 ENDING, UNFINISHED = ".run", ".unfinished"
@@ -41,7 +44,12 @@ READ = "read"
 # Counts of a fit that leaves them on the disk, as long as it goes on.
 STORED = "counts.stored"
 # What is read of a run, by the types that it has in its file.
-ABOUT_TYPES: dict[str, Any] = {"source": str, "documents": int, "words": int, "tokens": int | float}
+ABOUT_TYPES: dict[str, type | UnionType] = {
+    "source": str,
+    "documents": int,
+    "words": int,
+    "tokens": int | float,
+}
 ABOUT_TYPES |= {"settings": dict, "library": str, "interrupted": bool, READ: list}
 DOCUMENTS, CHECKPOINT = "documents.jsonl.gz", "fit.checkpoint"
 # Marks the folder of a run from its first moment until it has its name.
@@ -95,11 +103,12 @@ class Run:
         return self.folder / CHECKPOINT
 
     @cached_property
-    def model(self) -> Any:
+    def model(self) -> CountEstimator:
         """The fitted estimator."""
         from isotherm.io.store import load
 
-        return load(self.folder / MODEL)
+        model: CountEstimator = load(self.folder / MODEL)
+        return model
 
     @cached_property
     def counts(self) -> Counts:
@@ -108,7 +117,7 @@ class Run:
 
         return Counts.load(self.folder / COUNTS)
 
-    def to_fit(self, memory: float | None) -> Any:
+    def to_fit(self, memory: float | None) -> CountTable:
         """What to fit to: the counts, or where memory is short, a folder of them."""
         from isotherm.data.stored import StoredCounts
 
@@ -148,7 +157,7 @@ class Run:
                 "models can be drawn"
             )
 
-    def record(self, more: dict[str, Any]) -> Run:
+    def record(self, more: dict[str, object]) -> Run:
         """The run with more to say of it, also in its file."""
         about = {**self.about, **more}
         _write(self.folder, about)
@@ -193,14 +202,14 @@ def read(folder: Path) -> Run:
     return Run(folder, about)
 
 
-def _check(values: dict[str, Any], types: dict[str, Any]) -> None:
+def _check(values: dict[str, object], types: Mapping[str, type | UnionType]) -> None:
     """Refuse values of other types than those that are written."""
     for name, kind in types.items():
         if not isinstance(values[name], kind):
             raise TypeError(f"{name} is {type(values[name]).__name__}")
 
 
-def topics_of(model: Any, n_words: int, by: str) -> list[dict[str, Any]]:
+def topics_of(model: CountEstimator, n_words: int, by: str) -> list[dict[str, Any]]:
     """Number, share and words of every topic, the largest first."""
     words = model.top_words(n_words, by=by)
     shares = model.weights_.tolist()
@@ -265,7 +274,7 @@ def holding(folder: Path) -> Iterator[None]:
 
 
 def create(
-    final: Path, source: Path, settings: dict[str, Any], counts: Counts, docs: Documents
+    final: Path, source: Path, settings: dict[str, object], counts: Counts, docs: Documents
 ) -> Run:
     """A run with everything but its model, in an empty folder under its unfinished name."""
     folder = unfinished(final)
@@ -305,7 +314,7 @@ def unfinished(final: Path) -> Path:
     return final.with_name(final.name + UNFINISHED)
 
 
-def _write(folder: Path, about: dict[str, Any]) -> None:
+def _write(folder: Path, about: dict[str, object]) -> None:
     with replacing(folder / ABOUT) as unfinished_file:
         unfinished_file.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 

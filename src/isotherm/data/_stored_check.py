@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 
@@ -225,7 +225,7 @@ class Checked:
             raise self.wrong("values.npy", "counts of a row do not add up to its total")
 
 
-def _number(value: Any) -> float:
+def _number(value: SupportsFloat) -> float:
     if type(value) not in (int, float):
         raise ValueError(f"{str(value)[:40]!r} is no number")
     return float(value)

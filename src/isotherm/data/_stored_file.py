@@ -238,7 +238,7 @@ def _of_file(path: Path) -> tuple[Iterator[tuple[Piece, int]], Fields]:
     return _stream(path, parts, sums, width), found
 
 
-def _text(path: Path, opened: archive.Opened, given: Any) -> Array | None:
+def _text(path: Path, opened: archive.Opened, given: object) -> Array | None:
     """Names as a file holds them; arrays that they are made of are read, no others."""
     arrays = {}
     for part in given.values() if isinstance(given, dict) else ():

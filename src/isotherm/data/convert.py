@@ -4,7 +4,7 @@ Everything here runs once, at the edge; what comes out is trusted further down a
 memory with what came in.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -200,7 +200,7 @@ def listed(given: object, what: str) -> list[object]:
     return list(given)
 
 
-def object_array(values: list[Any]) -> NDArray[np.object_]:
+def object_array(values: Sequence[object]) -> NDArray[np.object_]:
     """Values as a 1-D object array, also when they are tuples of one length."""
     return np.fromiter(values, dtype=object, count=len(values))
 

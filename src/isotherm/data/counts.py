@@ -3,6 +3,7 @@
 Everything that reads data ends here, and every model starts from here.
 """
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,7 +147,7 @@ class Counts:
         return cls(sparse.coo_array((values, (row_codes, column_codes)), shape), row_names, names)
 
     @classmethod
-    def from_triples(cls, triples: Iterable[Any]) -> Self:
+    def from_triples(cls, triples: Iterable[tuple[object, object, object]]) -> Self:
         """Counts of an iterable of `(row, column)` or `(row, column, count)`.
 
         Parameters
@@ -159,9 +160,9 @@ class Counts:
         -------
         Counts
         """
-        rows: list[Any] = []
+        rows: list[object] = []
         columns: list[object] = []
-        counts: list[Any] = []
+        counts: list[object] = []
         if isinstance(triples, Mapping):
             triples = convert.triples_of(triples)
         for i, item in enumerate(triples):
@@ -339,12 +340,12 @@ class Counts:
             )
         return self.take_columns(kept)
 
-    def save(self, path: Any) -> Path:
+    def save(self, path: str | os.PathLike[str]) -> Path:
         """Path of the file that was written; see `isotherm.save`."""
         return _file.save(self, path)
 
     @classmethod
-    def load(cls, path: Any) -> "Counts":
+    def load(cls, path: str | os.PathLike[str]) -> "Counts":
         """Counts that `save` wrote; see `isotherm.load`."""
         return _file.load(path)
 
@@ -371,9 +372,9 @@ class Counts:
 
 
 def as_counts(
-    X: Any,
+    X: object,
     row_names: object = None,
-    column_names: Any = None,
+    column_names: object = None,
     *,
     allow_empty: bool = False,
     row_ids: object = None,

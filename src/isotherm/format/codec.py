@@ -32,7 +32,7 @@ WIDE = 4096
 class Entry(NamedTuple):
     """How a type is taken apart into named values, and made of them again."""
 
-    kind: type[Any]
+    kind: type[object]
     fields: Callable[[Any], Fields]
     build: Callable[[Fields], Any]
 

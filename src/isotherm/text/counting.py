@@ -9,7 +9,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from isotherm.text.scripts import Census
 CHARACTERS = 1 << 20
 DOCUMENTS = 1 << 14
 
-Progress = Callable[[int], Any]
+Progress = Callable[[int], object]
 
 
 class Counted(NamedTuple):

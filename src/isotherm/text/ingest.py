@@ -76,7 +76,7 @@ class Ingestion:
     n_dropped_words: int
     n_unknown_words: int
     n_unknown_tokens: float
-    fields: tuple[Mapping[str, Any], ...] | None = None
+    fields: tuple[Mapping[str, object], ...] | None = None
     texts: tuple[str, ...] | None = None
     read: tuple[Taken, ...] = ()
     skipped: tuple[Problem, ...] = ()
@@ -244,7 +244,7 @@ class _Held:
 
     def __init__(self, keep: str | None) -> None:
         self.ids: list[str] = []
-        self.fields: list[Mapping[str, Any]] | None = None if keep is None else []
+        self.fields: list[Mapping[str, object]] | None = None if keep is None else []
         self.texts: list[str] | None = [] if keep == "texts" else None
 
     def texts_of(self, documents: Any) -> Iterator[str]:
@@ -359,7 +359,7 @@ def _ingestion(
     chosen: Selected,
     held: _Held,
     kind: str,
-    columns: tuple[Any, Any],
+    columns: tuple[str | Sequence[str] | None, str | None],
     problems: Problems,
 ) -> Ingestion:
     problems.warn("the source")

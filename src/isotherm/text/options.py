@@ -210,7 +210,7 @@ class CountOptions:
         return _whole(self.n_jobs, "n_jobs", 1)
 
 
-def _is_whole(value: object) -> bool:
+def _is_whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
 
 

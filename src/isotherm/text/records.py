@@ -39,7 +39,7 @@ class Document(NamedTuple):
 
     id: str
     text: str
-    fields: Mapping[str, Any]
+    fields: Mapping[str, object]
     source: str
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from isotherm.anneal.stages import Stage, Stages
 from isotherm.data.counts import Counts
@@ -20,6 +20,10 @@ from isotherm.viewer import gather, page
 from isotherm.viewer.container import Part, pack
 from isotherm.viewer.format import SHARE_STEPS, TextsMeta
 from isotherm.viewer.parts.words import index_part
+
+if TYPE_CHECKING:
+    from isotherm.estimators.counts import CountEstimator
+
 
 __all__ = ["Explorer"]
 
@@ -76,14 +80,14 @@ class Explorer:
         cls,
         maps: CorpusMap | MappedCorpus | Sequence[CorpusMap | MappedCorpus],
         *,
-        model: Any = None,
-        counts: Any = None,
+        model: CountEstimator | None = None,
+        counts: object = None,
         title: str = "Map of documents",
         subtitle: str = "",
         names: Sequence[str] | None = None,
         texts: Sequence[str] | None = None,
-        labels: Sequence[Any] | None = None,
-        columns: Mapping[str, Any] | None = None,
+        labels: Sequence[object] | None = None,
+        columns: Mapping[str, object] | None = None,
         stages: Stages | Sequence[Stage] | None = None,
         nouns: Mapping[str, str] | None = None,
     ) -> Self:
@@ -116,15 +120,15 @@ class Explorer:
     @classmethod
     def of_vectors(
         cls,
-        maps: Any,
-        vectors: Any = None,
+        maps: object,
+        vectors: object = None,
         *,
         title: str = "Map",
         subtitle: str = "",
         names: Sequence[str] | None = None,
         texts: Sequence[str] | None = None,
-        labels: Sequence[Any] | None = None,
-        columns: Mapping[str, Any] | None = None,
+        labels: Sequence[object] | None = None,
+        columns: Mapping[str, object] | None = None,
         nouns: Mapping[str, str] | None = None,
     ) -> Self:
         """Explorer of vectors: places without topics.
@@ -167,7 +171,7 @@ class Explorer:
         """
         return dict(self._packed(live, texts, search))
 
-    def document(self, index: int) -> dict[str, Any]:
+    def document(self, index: int) -> dict[str, object]:
         """What there is to read of a document, in values of JSON."""
         if not 0 <= index < self.n_documents:
             raise IsothermError(

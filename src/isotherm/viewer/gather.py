@@ -50,8 +50,8 @@ class Given(NamedTuple):
 
     names: Sequence[str] | None
     texts: Sequence[str] | None
-    labels: Sequence[Any] | None
-    columns: Mapping[str, Any]
+    labels: Sequence[object] | None
+    columns: Mapping[str, object]
     nouns: Mapping[str, str]
     title: str
     subtitle: str
@@ -67,13 +67,13 @@ class Gathered(NamedTuple):
     counts: Counts | None
     texts: list[str] | None
     ids: list[str] | None
-    fields: Mapping[str, Any]
+    fields: Mapping[str, object]
 
 
 def of_maps(
-    maps: Any,
+    maps: object,
     model: Any,
-    counts: Any,
+    counts: object,
     kept: Stages | Sequence[Stage] | None,
     given: Given,
 ) -> Gathered:
@@ -129,7 +129,7 @@ def of_maps(
     )
 
 
-def of_places(maps: Any, vectors: Any, given: Given) -> Gathered:
+def of_places(maps: object, vectors: object, given: Given) -> Gathered:
     """All there is to show of vectors; see `Explorer.of_vectors`."""
     several = list(maps) if isinstance(maps, Sequence) else [maps]
     if not several:
@@ -173,7 +173,7 @@ def of_places(maps: Any, vectors: Any, given: Given) -> Gathered:
     )
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A value of a column as JSON can say it."""
     item = value.item() if isinstance(value, np.generic) else value
     if isinstance(item, float):
@@ -184,7 +184,7 @@ def plain(value: Any) -> Any:
 # What is given -----------------------------------------------------------------------------------
 
 
-def _maps(maps: Any) -> list[tuple[CorpusMap, MappedCorpus | None]]:
+def _maps(maps: object) -> list[tuple[CorpusMap, MappedCorpus | None]]:
     """Each map, with the estimators that made it where they are there."""
     single = isinstance(maps, CorpusMap | MappedCorpus)
     several = [maps] if single else list(maps) if isinstance(maps, Sequence) else []
@@ -212,7 +212,7 @@ def _maps(maps: Any) -> list[tuple[CorpusMap, MappedCorpus | None]]:
     return found
 
 
-def _check_model(model: Any, first: CorpusMap, rows: Counts | None) -> None:
+def _check_model(model: object, first: CorpusMap, rows: Counts | None) -> None:
     n_rows, n_topics = first.topic_weights.shape
     if model is not None:
         if not isinstance(model, CountEstimator) or not hasattr(model, "components_"):
@@ -245,7 +245,7 @@ def _of_the_map(given: Given, first: CorpusMap) -> Given:
     )
 
 
-def _fields(given: Given, n_rows: int) -> dict[str, Any]:
+def _fields(given: Given, n_rows: int) -> dict[str, object]:
     """Columns by name; labels are the first of them, and always categories."""
     if given.labels is None:
         return dict(given.columns)
@@ -283,7 +283,7 @@ def head(given: Given, nouns: Nouns, n_rows: int) -> PointsHead:
 
 
 def _points(
-    places: list[Place], fields: Mapping[str, Any], n_rows: int
+    places: list[Place], fields: Mapping[str, object], n_rows: int
 ) -> tuple[list[MapMeta], list[Column], dict[str, Array]]:
     columns, arrays = points.columns_of(fields, n_rows)
     for m, place in enumerate(places):
@@ -305,7 +305,7 @@ def _place(given: CorpusMap) -> Place:
     )
 
 
-def _placed(given: Any, vectors: Any) -> Place:
+def _placed(given: object, vectors: object) -> Place:
     """A map of vectors: what a GTM makes of them, or places that are given."""
     if isinstance(given, GTM):
         if vectors is None or not hasattr(given, "nodes_"):

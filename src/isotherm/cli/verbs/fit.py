@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from isotherm.anneal.stages import Stages
     from isotherm.cli.documents import Documents
     from isotherm.data.counts import Counts
+    from isotherm.estimators.counts import CountEstimator
 
 # Share of the budget that a fit is given: the rest is for stages and checkpoints.
 FOR_BLOCKS = 0.8
@@ -169,7 +170,7 @@ def _stored(
     return counts, docs, docs.counting or {}
 
 
-def _counting(settings: dict[str, Any]) -> dict[str, Any]:
+def _counting(settings: dict[str, object]) -> dict[str, Any]:
     """The settings of counting among those of a run."""
     return {one.name: settings[one.name] for one in saved("count")}
 
@@ -263,7 +264,7 @@ def _compute(options: argparse.Namespace, run: Run) -> dict[str, Any]:
     }
 
 
-def _watch(model: Any) -> Stages:
+def _watch(model: CountEstimator) -> Stages:
     """What keeps the stages that a fit comes through; models that grow do so themselves."""
     from isotherm.anneal.stages import Stages
 
@@ -284,7 +285,7 @@ def _write_stages(run: Run, stages: Stages) -> None:
         path.unlink(missing_ok=True)
 
 
-def _memory(options: argparse.Namespace, model: Any) -> dict[str, float]:
+def _memory(options: argparse.Namespace, model: object) -> dict[str, float]:
     """What a fit with a budget took of it, in MB, where the system tells."""
     peak = getattr(model, "peak_memory_", math.nan)
     if math.isnan(peak):

@@ -115,7 +115,7 @@ def _source(path: Path, format: str | None) -> dict[str, Any]:
     }
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {one}" for key, one in value.items() if one is not None)
     if isinstance(value, list | tuple):

@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 from isotherm.cli import runs
 from isotherm.cli.parser import Parser, add_run
 from isotherm.errors import IsothermError
+
+if TYPE_CHECKING:
+    from isotherm.estimators.counts import CountEstimator
+    from isotherm.tree import Tree
 
 
 def add_arguments(parser: Parser) -> None:
@@ -38,10 +42,10 @@ def run(options: argparse.Namespace) -> None:
         print("\n".join(_lines(tree, words, shares)))
 
 
-def _tree(model: Any, options: argparse.Namespace) -> Any:
+def _tree(model: CountEstimator, options: argparse.Namespace) -> Tree:
     """What was asked for; runs of older versions have a tree of splits alone."""
     splits = getattr(model, "tree_", None)
-    tree = splits if options.splits else getattr(model, "topic_tree_", splits)
+    tree: Tree | None = splits if options.splits else getattr(model, "topic_tree_", splits)
     if tree is None and options.splits:
         raise IsothermError(
             f"{options.run} has no splits: its topics did not come apart from one; fit with "
@@ -55,7 +59,7 @@ def _tree(model: Any, options: argparse.Namespace) -> Any:
     return tree
 
 
-def _nodes(model: Any, n_words: int, tree: Any) -> tuple[list[list[str]], list[float]]:
+def _nodes(model: CountEstimator, n_words: int, tree: Tree) -> tuple[list[list[str]], list[float]]:
     """Words and share of every node: of a hierarchy its own, else what sets a branch apart."""
     if hasattr(model, "node_words"):
         tokens = model.node_tokens_
@@ -66,7 +70,7 @@ def _nodes(model: Any, n_words: int, tree: Any) -> tuple[list[list[str]], list[f
     return branch_words(model, n_words, tree), weights.tolist()
 
 
-def _lines(tree: Any, words: list[list[str]], shares: list[float]) -> list[str]:
+def _lines(tree: Tree, words: list[list[str]], shares: list[float]) -> list[str]:
     """A line for each node; a loop, since a tree may be deeper than calls may nest."""
     found = []
     waiting = [(0, "", "")]

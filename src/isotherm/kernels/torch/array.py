@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.typing import DTypeLike
 
 from isotherm._types import Array, DType
 
 # Up to so many numbers a result is kept on the host.
 FEW = 1 << 16
 
-DTYPES: dict[Any, torch.dtype] = {
+DTYPES: dict[DType, torch.dtype] = {
     np.dtype(np.bool_): torch.bool,
     np.dtype(np.uint8): torch.uint8,
     np.dtype(np.int8): torch.int8,
@@ -34,7 +35,7 @@ NUMPY = {kind: name for name, kind in DTYPES.items()}
 # Methods of numpy's arrays that change them in place: a copy on the host would be changed instead.
 IN_PLACE = ("byteswap", "fill", "itemset", "partition", "put", "resize", "setfield", "sort")
 
-Function = Callable[..., Any]
+Function = Callable[..., object]
 
 
 class DeviceArray(NDArrayOperatorsMixin):
@@ -111,7 +112,7 @@ class DeviceArray(NDArrayOperatorsMixin):
     def __int__(self) -> int:
         return int(self.host())
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return np.array, (self.host(),)
 
     def __copy__(self) -> DeviceArray:
@@ -139,7 +140,7 @@ class DeviceArray(NDArrayOperatorsMixin):
         pinned.copy_(self.value)
         return np.asarray(pinned.numpy())
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         found = self.host()
         if dtype is not None and found.dtype != dtype:
             return found.astype(dtype)
@@ -151,7 +152,7 @@ class DeviceArray(NDArrayOperatorsMixin):
 
     # Methods -----------------------------------------------------------------------------------
 
-    def astype(self, dtype: Any, order: str = "K", copy: bool = True) -> DeviceArray:
+    def astype(self, dtype: DTypeLike, order: str = "K", copy: bool = True) -> DeviceArray:
         """The numbers in another type."""
         dtype = np.dtype(dtype)
         if self.dtype == dtype and not copy:
@@ -164,7 +165,7 @@ class DeviceArray(NDArrayOperatorsMixin):
         """The same numbers, for themselves."""
         return DeviceArray(self.value.clone() if self.on_device else self.value.copy(), self.place)
 
-    def transpose(self, *axes: Any) -> DeviceArray:
+    def transpose(self, *axes: object) -> DeviceArray:
         """The array with its axes in another order."""
         order = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple) else axes
         order = order or tuple(reversed(range(self.ndim)))
@@ -177,34 +178,50 @@ class DeviceArray(NDArrayOperatorsMixin):
         return DeviceArray(self.value.reshape(tuple(int(n) for n in wanted)), self.place)
 
     def sum(
-        self, axis: Any = None, dtype: Any = None, out: object = None, keepdims: bool = False
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        dtype: DTypeLike | None = None,
+        out: object = None,
+        keepdims: bool = False,
     ) -> Any:
         """Sum along axes."""
         return np.sum(self, axis=axis, dtype=dtype, keepdims=keepdims)
 
     def mean(
-        self, axis: Any = None, dtype: Any = None, out: object = None, keepdims: bool = False
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        dtype: DTypeLike | None = None,
+        out: object = None,
+        keepdims: bool = False,
     ) -> Any:
         """Mean along axes."""
         return np.mean(self, axis=axis, dtype=dtype, keepdims=keepdims)
 
-    def max(self, axis: Any = None, out: object = None, keepdims: bool = False) -> Any:
+    def max(
+        self, axis: int | tuple[int, ...] | None = None, out: object = None, keepdims: bool = False
+    ) -> Any:
         """Largest along axes."""
         return np.amax(self, axis=axis, keepdims=keepdims)
 
-    def min(self, axis: Any = None, out: object = None, keepdims: bool = False) -> Any:
+    def min(
+        self, axis: int | tuple[int, ...] | None = None, out: object = None, keepdims: bool = False
+    ) -> Any:
         """Smallest along axes."""
         return np.amin(self, axis=axis, keepdims=keepdims)
 
-    def any(self, axis: Any = None, out: object = None, keepdims: bool = False) -> Any:
+    def any(
+        self, axis: int | tuple[int, ...] | None = None, out: object = None, keepdims: bool = False
+    ) -> Any:
         """Whether any is true."""
         return np.any(self, axis=axis, keepdims=keepdims)
 
-    def all(self, axis: Any = None, out: object = None, keepdims: bool = False) -> Any:
+    def all(
+        self, axis: int | tuple[int, ...] | None = None, out: object = None, keepdims: bool = False
+    ) -> Any:
         """Whether all are true."""
         return np.all(self, axis=axis, keepdims=keepdims)
 
-    def argmax(self, axis: Any = None, out: object = None, keepdims: bool = False) -> Any:
+    def argmax(self, axis: int | None = None, out: object = None, keepdims: bool = False) -> Any:
         """Where the largest is, the first of them."""
         return np.argmax(self, axis=axis, keepdims=keepdims)
 
@@ -213,7 +230,7 @@ class DeviceArray(NDArrayOperatorsMixin):
             return self.host() @ other
         return np.matmul(self, other)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         if self.on_device:
             found = self.value[_index(index, self.place)]
             # Views stay where they are, whatever their size: to write to them is to write to this.
@@ -221,7 +238,7 @@ class DeviceArray(NDArrayOperatorsMixin):
         found = self.value[plain(index)]
         return DeviceArray(found, self.place) if isinstance(found, np.ndarray) else found
 
-    def __setitem__(self, index: Any, given: object) -> None:
+    def __setitem__(self, index: object, given: object) -> None:
         if not self.on_device:
             self.value[plain(index)] = plain(given)
             return
@@ -235,14 +252,14 @@ class DeviceArray(NDArrayOperatorsMixin):
         self,
         ufunc: np.ufunc,
         method: str,
-        *inputs: Any,
+        *inputs: object,
         out: object = None,
-        where: Any = True,
-        dtype: Any = None,
+        where: object = True,
+        dtype: DTypeLike | None = None,
         casting: str = "same_kind",
         axis: object = 0,
         keepdims: bool = False,
-        initial: Any = None,
+        initial: object = None,
     ) -> Any:
         from isotherm.kernels.torch import functions, ufuncs
 

@@ -68,7 +68,7 @@ class Torch(LinkedTorch):
                 parameter="device",
             )
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         """Its settings alone: what is made of them is made anew in another process."""
         return Torch, (self.precision, self.device, self.gathered, self.triton, self.n_threads)
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike, DTypeLike
 
 from isotherm.kernels.torch import array as arrays
 from isotherm.kernels.torch.array import (
@@ -54,7 +56,7 @@ def answered(function: Function, args: tuple[object, ...], settings: dict[str, o
 # Functions --------------------------------------------------------------------------------------
 
 
-def _tensors(values: Any) -> tuple[list[torch.Tensor], torch.device]:
+def _tensors(values: Sequence[object]) -> tuple[list[torch.Tensor], torch.device]:
     """Tensors of arrays, all of the type that numpy would promote them to."""
     place = first_place(tuple(values))
     if place is None or not any(isinstance(one, DeviceArray) and one.on_device for one in values):
@@ -93,7 +95,9 @@ def _where(condition: object, x: object, y: object) -> torch.Tensor:
     return torch.where(tensor_of(condition, place), *parts)
 
 
-def _sum(a: object, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> torch.Tensor:
+def _sum(
+    a: object, axis: object = None, dtype: DTypeLike | None = None, keepdims: bool = False
+) -> torch.Tensor:
     x = _held(a)
     kind = None if dtype is None else DTYPES[np.dtype(dtype)]
     if axis is None:
@@ -101,7 +105,9 @@ def _sum(a: object, axis: Any = None, dtype: Any = None, keepdims: bool = False)
     return x.sum(dim=_axes(axis, x), dtype=kind, keepdim=keepdims)
 
 
-def _mean(a: object, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> torch.Tensor:
+def _mean(
+    a: object, axis: object = None, dtype: DTypeLike | None = None, keepdims: bool = False
+) -> torch.Tensor:
     x = _held(a)
     count = x.numel() if axis is None else math.prod(x.shape[n] for n in _axes(axis, x))
     whole = np.float64 if dtype is None and not x.is_floating_point() else dtype
@@ -145,17 +151,17 @@ def _axes(axis: object, x: torch.Tensor) -> tuple[int, ...]:
     return tuple(int(n) % x.ndim for n in given)
 
 
-def _like(value: float, a: object, dtype: Any = None) -> torch.Tensor:
+def _like(value: float, a: object, dtype: DTypeLike | None = None) -> torch.Tensor:
     kind = None if dtype is None else DTYPES[np.dtype(dtype)]
     return torch.full_like(_held(a), value, dtype=kind, memory_format=torch.contiguous_format)
 
 
-def _full_like(a: object, fill_value: Any, dtype: Any = None) -> torch.Tensor:
+def _full_like(a: object, fill_value: float, dtype: DTypeLike | None = None) -> torch.Tensor:
     return _like(float(fill_value), a, dtype)
 
 
 def _einsum(
-    subscripts: str, *arrays: object, dtype: Any = None, optimize: object = None
+    subscripts: str, *arrays: object, dtype: DTypeLike | None = None, optimize: object = None
 ) -> torch.Tensor:
     tensors, _ = _tensors(arrays)
     if dtype is not None:
@@ -173,11 +179,11 @@ def _einsum(
     return torch.einsum(subscripts, *tensors)
 
 
-def _concatenate(arrays: Any, axis: int = 0) -> torch.Tensor:
+def _concatenate(arrays: Iterable[object], axis: int = 0) -> torch.Tensor:
     return torch.cat(_tensors(list(arrays))[0], dim=axis)
 
 
-def _stack(arrays: Any, axis: int = 0) -> torch.Tensor:
+def _stack(arrays: Iterable[object], axis: int = 0) -> torch.Tensor:
     return torch.stack(_tensors(list(arrays))[0], dim=axis)
 
 
@@ -188,7 +194,7 @@ def _take(a: object, indices: object, axis: object = None) -> torch.Tensor:
     return torch.index_select(x, axis % x.ndim, tensor_of(indices, x.device).long())
 
 
-def _outer(a: Any, b: Any) -> torch.Tensor:
+def _outer(a: ArrayLike, b: ArrayLike) -> torch.Tensor:
     place = first_place((a, b))
     assert place is not None
     _worth(np.size(a) * np.size(b))
@@ -197,7 +203,7 @@ def _outer(a: Any, b: Any) -> torch.Tensor:
     return first[:, None] * second[None, :]
 
 
-def _tile(a: Any, reps: object) -> torch.Tensor:
+def _tile(a: ArrayLike, reps: object) -> torch.Tensor:
     place = first_place((a,))
     assert place is not None
     times = reps if isinstance(reps, tuple) else (reps,)
@@ -205,7 +211,7 @@ def _tile(a: Any, reps: object) -> torch.Tensor:
     return torch.tile(tensor_of(a, place), tuple(int(n) for n in times))
 
 
-def _repeat(a: Any, repeats: Any, axis: object = None) -> torch.Tensor:
+def _repeat(a: ArrayLike, repeats: ArrayLike, axis: object = None) -> torch.Tensor:
     place = first_place((a, repeats))
     assert place is not None
     _worth(max(np.size(a), np.size(repeats)) * (repeats if isinstance(repeats, int) else 1))

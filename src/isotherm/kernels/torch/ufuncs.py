@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import DTypeLike
 
+from isotherm._types import DType
 from isotherm.kernels.torch import array as arrays
 from isotherm.kernels.torch.array import DTYPES, DeviceArray, Function, placed, plain, tensor_of
 
@@ -67,10 +68,10 @@ UFUNCS: dict[str, Function] = {
 
 def called(
     ufunc: np.ufunc,
-    inputs: tuple[Any, ...],
+    inputs: tuple[object, ...],
     out: object,
-    where: Any,
-    dtype: DTypeLike,
+    where: object,
+    dtype: DTypeLike | None,
     place: torch.device,
 ) -> Any:
     """Outcome of `ufunc(*inputs, out=out, where=where, dtype=dtype)`."""
@@ -96,7 +97,7 @@ def called(
     return target
 
 
-def _many(ufunc: np.ufunc, operands: tuple[Any, ...]) -> bool:
+def _many(ufunc: np.ufunc, operands: tuple[object, ...]) -> bool:
     """Whether any operand is on the device, or the outcome would be large."""
     if any(isinstance(one, DeviceArray) and one.on_device for one in operands):
         return True
@@ -107,10 +108,10 @@ def _many(ufunc: np.ufunc, operands: tuple[Any, ...]) -> bool:
 
 def _on_host(
     ufunc: np.ufunc,
-    inputs: tuple[Any, ...],
+    inputs: tuple[object, ...],
     target: object,
-    where: Any,
-    dtype: DTypeLike,
+    where: object,
+    dtype: DTypeLike | None,
     place: object,
 ) -> Any:
     if target is None:
@@ -124,7 +125,7 @@ def _on_host(
 
 
 def _on_device(
-    ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: DTypeLike, place: torch.device
+    ufunc: np.ufunc, inputs: tuple[object, ...], dtype: DTypeLike | None, place: torch.device
 ) -> torch.Tensor:
     out = None if dtype is None else np.dtype(dtype)
     wanted = _resolved(ufunc, (*(kind_of(one) for one in inputs), out))
@@ -143,12 +144,12 @@ def _on_device(
 
 
 @functools.lru_cache(maxsize=512)
-def _resolved(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[object, ...]:
+def _resolved(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[DType, ...]:
     """Types that numpy computes with, operands first."""
     return ufunc.resolve_dtypes(kinds)
 
 
-def kind_of(one: Any) -> Any:
+def kind_of(one: object) -> Any:
     """Type of an operand as numpy's promotion sees it: Python's numbers are weak."""
     if isinstance(one, bool):
         return np.dtype(np.bool_)

@@ -10,16 +10,17 @@ import itertools
 import logging
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from isotherm import _nested
 from isotherm._types import RowStates, Stats
 from isotherm.data.base import Array, Summary
+from isotherm.data.counts import Counts
 from isotherm.data.table import CountTable
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
@@ -31,6 +32,8 @@ from isotherm.placement.cluster import worker as _shares
 from isotherm.placement.cluster.row_versions import Recipe, Version
 
 log = logging.getLogger("isotherm")
+
+Outcome = TypeVar("Outcome")
 
 # Non-zeros to a block, or so many to a column where that is more: sums over columns are to cost
 # little. Blocks at least: so many workers can share the work evenly.
@@ -87,7 +90,7 @@ class _Cluster:
             found.setdefault(self.owner[number], []).append(number)
         return found
 
-    def submit(self, worker: str, function: Any, *arguments: object) -> Any:
+    def submit(self, worker: str, function: Callable[..., object], *arguments: object) -> Any:
         """Future of a call on a worker, and on no other."""
         return self.client.submit(function, *arguments, workers=[worker], pure=False)
 
@@ -113,7 +116,7 @@ class _Cluster:
         if not needed <= set(self.client.nthreads()):
             raise _LostError
 
-    def _patiently(self, call: Any, among: Iterable[str] = ()) -> Any:
+    def _patiently(self, call: Callable[..., object], among: Iterable[str] = ()) -> Any:
         """What a call of the client comes to; `_LostError` where its worker will never answer.
 
         Sums that were ready are gone with their worker, and the client would wait for ever for
@@ -168,7 +171,7 @@ class _Cluster:
         found: tuple[Stats, float] = self.insist(partial(self._swept, recipe))
         return found
 
-    def insist(self, call: Callable[[], object]) -> Any:
+    def insist(self, call: Callable[[], Outcome]) -> Outcome:
         """What a call returns, however often workers are lost meanwhile."""
         whole = True
         for _ in range(ATTEMPTS):
@@ -297,7 +300,12 @@ class _Cluster:
 class Remote:
     """Blocks on the workers of a Dask cluster; `sources` yield their counts and row weights."""
 
-    def __init__(self, sources: list[Any], kernels: Kernels, cluster: _Cluster) -> None:
+    def __init__(
+        self,
+        sources: Sequence[Callable[[], tuple[Counts, Array]]],
+        kernels: Kernels,
+        cluster: _Cluster,
+    ) -> None:
         self.sources, self.theirs, self.cluster = sources, kernels, cluster
         self.name = row_versions.new_name(cluster.owner_name)
         # Parameters are made here, where there may be no device.
@@ -358,14 +366,14 @@ class Remote:
         """Other counts of the same rows, on the same workers (held-out tokens)."""
         return self._cut(counts, self.theirs, self.bounds, self.weight, self.cluster)
 
-    def load(self, numbers: list[int]) -> dict[int, Any]:
+    def load(self, numbers: list[int]) -> dict[int, tuple[Array, float]]:
         """Let the owners of some blocks load them; what they tell of each."""
         calls = []
         for worker, mine in self.cluster.groups(numbers).items():
             # Counts of this process are cut here, so that only a block's own rows travel.
             sources = {number: _shares.sent(self.sources[number]) for number in mine}
             calls.append(self.cluster.submit(worker, _shares.load, self.name, sources, self.theirs))
-        told: dict[int, Any] = {}
+        told: dict[int, tuple[Array, float]] = {}
         for one in self.cluster.results(calls):
             told.update(one)
         return told
@@ -419,7 +427,7 @@ class Remote:
         return self.cluster.insist(partial(self._gathered, rows[0].recipe.name))
 
     def _gathered(self, name: str) -> Any:
-        found: dict[int, Any] = {}
+        found: dict[int, RowStates] = {}
         groups = self.cluster.groups(range(self.cluster.n_blocks))
         calls = [
             self.cluster.submit(one, _shares.fetch, name, mine) for one, mine in groups.items()

@@ -35,7 +35,9 @@ class GoneError(Exception):
 _KEPT: dict[tuple[str, int], object] = {}
 
 
-def load(name: str, sources: dict[int, Callable[[], tuple[Any, Any]]], kernels: Kernels) -> Any:
+def load(
+    name: str, sources: dict[int, Callable[[], tuple[Counts, Array]]], kernels: Kernels
+) -> Any:
     """Column totals and weight of some blocks, by number, once the blocks are here."""
     told, kernels = {}, _own(kernels)
     for number, source in sources.items():

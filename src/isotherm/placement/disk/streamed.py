@@ -157,7 +157,7 @@ class Streamed:
         `within` is for some blocks alone: the others keep their rows.
         """
         found: list[Any] = [*rows]
-        last: Future[Any] | None = None
+        last: Future[object] | None = None
         total: Sums | None = None
         energy, numbers = 0.0, range(len(self.blocks))[within]
         with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(1) as writer:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +18,10 @@ from isotherm.maps.corpus import Cooling, CorpusMap
 from isotherm.tree import Tree
 from isotherm.viewer.format import CoolingMeta, TopicMeta, TreeMeta, Words
 
+if TYPE_CHECKING:
+    from isotherm.estimators.counts import CountEstimator
+
+
 N_WORDS, N_NODE_WORDS, N_SIMILAR, N_NAME = 20, 10, 5, 3
 # Coherence looks at no more non-zeros than this: at a part of the documents, if there are more.
 COHERENCE_WORK = 5_000_000
@@ -24,7 +29,7 @@ COHERENCE_WORK = 5_000_000
 SAME = 0.02
 
 
-def topics_of(model: Any, names: list[str], counts: Counts | None) -> list[TopicMeta]:
+def topics_of(model: CountEstimator, names: list[str], counts: Counts | None) -> list[TopicMeta]:
     """What the page is told of each topic of a model.
 
     Parameters
@@ -117,22 +122,22 @@ def _coherence(table: Array, counts: Counts | None) -> list[float | None]:
 # The tree ----------------------------------------------------------------------------------------
 
 
-def tree_of(model: Any) -> Tree | None:
+def tree_of(model: CountEstimator) -> Tree | None:
     """The tree of a model whose topics are its leaves; None where there is none."""
     return _fitting(model, "topic_tree_") or splits_of(model)
 
 
-def splits_of(model: Any) -> Tree | None:
+def splits_of(model: CountEstimator) -> Tree | None:
     """The record of how the topics of a model came apart; None where there is none."""
     return _fitting(model, "tree_")
 
 
-def _fitting(model: Any, name: str) -> Tree | None:
+def _fitting(model: CountEstimator, name: str) -> Tree | None:
     tree = getattr(model, name, None)
     return tree if isinstance(tree, Tree) and tree.n_leaves == len(model.weights_) else None
 
 
-def tree_meta(model: Any, names: list[str]) -> TreeMeta | None:
+def tree_meta(model: CountEstimator, names: list[str]) -> TreeMeta | None:
     """What the page is told of the tree of a model.
 
     In a hierarchy nodes have words of their own. In other trees a node is the mean of the topics
@@ -164,7 +169,7 @@ def tree_meta(model: Any, names: list[str]) -> TreeMeta | None:
     }
 
 
-def _split_words(model: Any, tree: Tree, names: list[str]) -> list[Words]:
+def _split_words(model: CountEstimator, tree: Tree, names: list[str]) -> list[Words]:
     found: list[Words] = []
     for node, parent in enumerate(tree.parents):
         table = mean_of(model, tree.components_below(node))
@@ -192,7 +197,7 @@ def telling_words(table: Array, above: Array | None, names: list[str]) -> Words:
     return [(names[j], _short(table[j])) for j in order]
 
 
-def mean_of(model: Any, components: Any) -> Array:
+def mean_of(model: CountEstimator, components: Sequence[int]) -> Array:
     """Distribution (J,) of some components together, each weighed by its size."""
     index = list(components)
     weight = model.weights_[index]

@@ -114,7 +114,7 @@ def codes(values: Array, number: int) -> Array:
 # Columns -----------------------------------------------------------------------------------------
 
 
-def columns_of(columns: Mapping[str, Any], n_rows: int) -> tuple[list[Column], dict[str, Array]]:
+def columns_of(columns: Mapping[str, object], n_rows: int) -> tuple[list[Column], dict[str, Array]]:
     """What the page is told of the columns, and their arrays by name.
 
     Parameters
@@ -191,7 +191,7 @@ def _categories(name: str, given: Any) -> tuple[CategoryColumn, Array]:
     return {"name": name, "kind": "category", "categories": kept, "missing": missing}, result
 
 
-def category(value: Any) -> str | None:
+def category(value: object) -> str | None:
     """A category as text; None where there is none."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None

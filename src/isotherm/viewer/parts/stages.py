@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,12 @@ from isotherm.tree import Tree
 from isotherm.viewer.format import StageMeta, StageTopic
 from isotherm.viewer.parts.contents import mean_of, name_of, splits_of, telling_words
 from isotherm.viewer.parts.points import Place, codes, quantised_places
+
+if TYPE_CHECKING:
+    from isotherm._types import Params
+    from isotherm.estimators.counts import CountEstimator
+    from isotherm.estimators.gtm import GTM
+
 
 # Documents are folded in at each stage while non-zeros x components, over all stages, are no more.
 FOLD_WORK = 500_000_000
@@ -50,7 +56,7 @@ class Moment(NamedTuple):
     table: Array
     owner: Array
     model: Any = None
-    params: Any = None
+    params: Params | None = None
     groups: Array | None = None
 
     @property
@@ -65,11 +71,11 @@ class Guide(NamedTuple):
     number: int
     place: Place
     corpus: CorpusMap
-    gtm: Any
+    gtm: GTM
 
 
 def stages_of(
-    model: Any,
+    model: CountEstimator,
     given: Stages | Sequence[Stage] | None,
     counts: Counts | None,
     weights: Array,
@@ -122,7 +128,7 @@ class Candidate(NamedTuple):
     build: Callable[[], Moment]
 
 
-def candidates(model: Any, given: Stages | Sequence[Stage] | None) -> list[Candidate]:
+def candidates(model: CountEstimator, given: Stages | Sequence[Stage] | None) -> list[Candidate]:
     """The stages that tell the story of a model, at most MOST with the final one, hottest first."""
     if given is not None:
         kept = given.kept if isinstance(given, Stages) else tuple(given)
@@ -170,7 +176,7 @@ def shared(moment: Moment, shares: Array, sizes: Array) -> Array:
     return np.where(whole > 0, found / np.where(whole > 0, whole, 1.0), sizes / sizes.sum())
 
 
-def _folded(model: Any, moment: Moment, counts: Counts | None) -> Array | None:
+def _folded(model: CountEstimator, moment: Moment, counts: Counts | None) -> Array | None:
     """Proportions (I, C) of the topics of a stage in each document, at its temperature."""
     if moment.params is None or moment.groups is None:
         return None
@@ -181,13 +187,13 @@ def _folded(model: Any, moment: Moment, counts: Counts | None) -> Array | None:
     return joined(then.transform(counts), moment.groups, moment.n_topics)
 
 
-def _precision(params: Any) -> str:
+def _precision(params: Params) -> str:
     tables = [one for one in params if getattr(one, "ndim", 0) > 1]
     return "float32" if any(one.dtype == np.float32 for one in tables) else "float64"
 
 
 def _moved(
-    model: Any, moment: Moment, shares: Array, counts: Counts | None, guide: Guide
+    model: CountEstimator, moment: Moment, shares: Array, counts: Counts | None, guide: Guide
 ) -> Array | None:
     """Places of the documents in a map at a stage, as `maps.workflow` places them at the end."""
     corpus = guide.corpus
@@ -205,7 +211,9 @@ def _moved(
     return quantised_places(guide.place, places)
 
 
-def stage_meta(model: Any, moment: Moment, names: list[str], moved: list[int]) -> StageMeta:
+def stage_meta(
+    model: CountEstimator, moment: Moment, names: list[str], moved: list[int]
+) -> StageMeta:
     """What the page is told of a stage; `moved` are the maps that have places of it."""
     topics: list[StageTopic] = []
     for c in range(moment.n_topics):
@@ -233,12 +241,12 @@ def stage_meta(model: Any, moment: Moment, names: list[str], moved: list[int]) -
 # Where stages come from --------------------------------------------------------------------------
 
 
-def _last(model: Any) -> Moment:
+def _last(model: CountEstimator) -> Moment:
     own = np.arange(len(model.weights_))
     return Moment(model.temperature_, model.weights_, model.components_, own)
 
 
-def _hot(model: Any) -> Iterator[Candidate]:
+def _hot(model: CountEstimator) -> Iterator[Candidate]:
     """Above its first critical temperature a model is one topic, the corpus as a whole."""
     first = float(model.first_critical_)
     if math.isfinite(first):
@@ -247,7 +255,7 @@ def _hot(model: Any) -> Iterator[Candidate]:
         yield Candidate(first, 1, lambda: whole)
 
 
-def _of_stage(model: Any, stage: Stage) -> Moment:
+def _of_stage(model: CountEstimator, stage: Stage) -> Moment:
     """A stage of a fit whose number of components is fixed: component k stays component k."""
     weight, table = stage.model.components(stage.params)
     if len(table) != model.components_.shape[1]:
@@ -269,7 +277,7 @@ def _of_stage(model: Any, stage: Stage) -> Moment:
     return Moment(temperature, sizes, means, owner, stage.model, stage.params, groups)
 
 
-def _of_step(model: Any, step: Step) -> Moment:
+def _of_step(model: CountEstimator, step: Step) -> Moment:
     """A step of a growing run."""
     weight, table = step.model.components(step.params)
     own, number = np.asarray(table.T, np.float64), np.arange(len(weight))
@@ -278,7 +286,7 @@ def _of_step(model: Any, step: Step) -> Moment:
     return Moment(step.temperature, weight, own, owner, step.model, step.params, number)
 
 
-def _of_tree(model: Any) -> Iterator[Candidate]:
+def _of_tree(model: CountEstimator) -> Iterator[Candidate]:
     """What a tree says by itself: at each number of branches, the mean of the topics below each."""
     tree = splits_of(model)
     if tree is None:
@@ -292,7 +300,9 @@ def _of_tree(model: Any) -> Iterator[Candidate]:
             yield Candidate(temperature, len(parts), build)
 
 
-def _of_parts(model: Any, temperature: float, parts: tuple[tuple[int, ...], ...]) -> Moment:
+def _of_parts(
+    model: CountEstimator, temperature: float, parts: tuple[tuple[int, ...], ...]
+) -> Moment:
     owner = np.zeros(len(model.weights_), np.int64)
     for c, part in enumerate(parts):
         owner[list(part)] = c
@@ -314,7 +324,7 @@ def branches(tree: Tree, temperature: float) -> tuple[tuple[int, ...], ...]:
     return tuple(found)
 
 
-def _nearest(model: Any, table: Array) -> Array:
+def _nearest(model: CountEstimator, table: Array) -> Array:
     """Which row of a table (C, J) of an earlier stage each final topic is most like, (K,).
 
     The tree says it less well: topics that have split go on to change, and some join others again.

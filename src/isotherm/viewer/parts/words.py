@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -13,12 +13,16 @@ from isotherm.viewer.container import Part
 from isotherm.viewer.format import SHARE_STEPS
 from isotherm.viewer.parts.points import codes
 
+if TYPE_CHECKING:
+    from isotherm.estimators.counts import CountEstimator
+
+
 # Columns of the table of words and topics that are looked at together.
 COLUMNS = 8192
 LARGEST = np.iinfo(np.uint32).max
 
 
-def words_part(model: Any, names: list[str], counts: Counts | None) -> Part:
+def words_part(model: CountEstimator, names: list[str], counts: Counts | None) -> Part:
     """Words, how often they occur, and how each spreads over topics and over nodes of a tree.
 
     P(k|y) = P(k) P(y|k) / sum_l P(l) P(y|l), in 255 steps; what rounds to nothing is left out.

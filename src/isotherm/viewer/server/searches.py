@@ -7,14 +7,13 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from isotherm.errors import IsothermError
 from isotherm.viewer.server.guards import RequestError
 from isotherm.viewer.server.limits import Limits
 
 # A text and the most documents -> what was found, in values of JSON.
-Search = Callable[[str, int], dict[str, Any]]
+Search = Callable[[str, int], dict[str, object]]
 
 
 class Searches:

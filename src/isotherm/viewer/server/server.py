@@ -67,7 +67,7 @@ class Site(NamedTuple):
     policy: str
     parts: Mapping[str, bytes]
     n_documents: int
-    document: Callable[[int], dict[str, Any]]
+    document: Callable[[int], dict[str, object]]
     search: Search | None
 
 
@@ -170,10 +170,10 @@ class _Rooms:
         }
         self._searches = None if site.search is None else Searches(site.search, limits)
 
-    async def page(self, request: Request) -> Any:
+    async def page(self, request: Request) -> Stored:
         return self._page
 
-    async def part(self, request: Request) -> Any:
+    async def part(self, request: Request) -> Stored:
         name = request.path_params["name"]
         if name not in self._parts:
             raise RequestError(
@@ -181,7 +181,7 @@ class _Rooms:
             )
         return self._parts[name]
 
-    async def document(self, request: Request) -> Any:
+    async def document(self, request: Request) -> Fresh:
         given, most = request.path_params["number"], self._site.n_documents
         # int() takes signs, spaces, digits of all scripts and any length of them.
         good = given.isascii() and given.isdecimal() and len(given) <= DIGITS
@@ -191,7 +191,7 @@ class _Rooms:
             )
         return Fresh(json.dumps(self._site.document(int(given))).encode())
 
-    async def search(self, request: Request) -> Any:
+    async def search(self, request: Request) -> Fresh:
         if self._searches is None:
             raise RequestError(
                 404, "there is no search here: it needs the topics of the aspect model"
@@ -223,7 +223,7 @@ def _question(body: bytes, most: int) -> tuple[str, int]:
 
 def site_of(
     explorer: Explorer,
-    document: Callable[[int], dict[str, Any]] | None = None,
+    document: Callable[[int], dict[str, object]] | None = None,
     search: Search | None = None,
 ) -> Site:
     """The site of an explorer.
