@@ -28,7 +28,10 @@ from isotherm.data.counts import Counts
 from isotherm.data.split import hold_out_tokens
 from isotherm.errors import IsothermError
 
-__all__ = ["StoredCounts", "megabytes"]
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+__all__ = ["StoredCounts", "is_stored", "megabytes"]
 
 MEGABYTE = 2**20
 UNITS = {"": 1.0, "kb": 1 / 1000, "mb": 1.0, "gb": 1000.0, "tb": 1e6}
@@ -302,3 +305,8 @@ def _both(first: Callable[[Counts], Counts], then: Callable[[Counts], Counts], r
 
 def _dealt(fraction: float, seed: int, whole: bool, which: int, rows: Counts) -> Counts:
     return hold_out_tokens(rows, fraction, seed, whole=whole)[which]
+
+
+def is_stored(given: object) -> TypeIs[StoredCounts]:
+    """Whether something is counts on the disk; all that differs otherwise is in their contract."""
+    return isinstance(given, StoredCounts)

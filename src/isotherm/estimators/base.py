@@ -23,7 +23,7 @@ from isotherm.anneal.callbacks import Callback, Log, Progress
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.trace import Outcome, Records
-from isotherm.data.stored import StoredCounts
+from isotherm.data.stored import StoredCounts, is_stored
 from isotherm.errors import IsothermError
 from isotherm.estimators import parameters
 from isotherm.estimators.engine import MOVED, SETTINGS, Engine
@@ -87,11 +87,11 @@ class Annealed(BaseEstimator):
                 parameter="batches",
             )
         self._check_client(client)
-        if isinstance(X, StoredCounts):
+        if is_stored(X):
             self._load_libraries(X)
         with self._afresh(), self._fit_told(), using(client), watched() as memory:
             self._fit(X, sample_weight)
-            if isinstance(X, StoredCounts):
+            if is_stored(X):
                 self.peak_memory_ = memory.peak
                 log.info("peak memory %.0f MB of %.0f MB allowed", memory.peak, X.memory)
         return self

@@ -29,7 +29,7 @@ from isotherm.data import checks, foreign
 from isotherm.data.base import Array, Block
 from isotherm.data.counts import Counts, as_counts
 from isotherm.data.split import as_generator
-from isotherm.data.stored import StoredCounts
+from isotherm.data.stored import StoredCounts, is_stored
 from isotherm.errors import IsothermError
 from isotherm.estimators.base import Annealed
 from isotherm.estimators.holdout import Folds, Rows, Tokens
@@ -273,7 +273,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         if isinstance(X, Counts):
             self._check_names(X, reset)
             return X
-        if isinstance(X, StoredCounts):
+        if is_stored(X):
             self._check_streams(X)
             self._check_names(X, reset)
             return X  # type: ignore[return-value]  # what is asked of it, it has

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
-from isotherm.data.stored import StoredCounts
+from isotherm.data.stored import is_stored
 from isotherm.errors import IsothermError
 
 TABLE = (
@@ -59,7 +59,7 @@ def read(given: Any, name: str, reader: Callable[[Any], Any]) -> Array:
 def _refuse_counts(given: Any, name: str) -> None:
     """Refuse tables of counts, and whatever stores its zeros nowhere."""
     inner = getattr(given, "counts", None)
-    if isinstance(given, Counts | StoredCounts) or isinstance(inner, Counts | StoredCounts):
+    if any(isinstance(one, Counts) or is_stored(one) for one in (given, inner)):
         raise WrongKindError(
             f"{name} is of type {type(given).__name__}, counts and no dense vectors; {DOCUMENTS}"
         )

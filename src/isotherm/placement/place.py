@@ -12,7 +12,7 @@ from contextvars import ContextVar
 
 from isotherm.data.base import Array, Block, Summary
 from isotherm.data.counts import Counts
-from isotherm.data.stored import StoredCounts
+from isotherm.data.stored import StoredCounts, is_stored
 from isotherm.kernels.base import Kernels
 from isotherm.placement.base import Data
 from isotherm.placement.disk.streamed import Streamed
@@ -64,7 +64,7 @@ def place(
         from isotherm.placement.cluster.remote import Remote
 
         return Remote.place(counts, kernels, client, weight=weight)
-    if isinstance(counts, StoredCounts):
+    if is_stored(counts):
         return Streamed.place(
             counts, kernels, weight=weight, n_components=n_components, batch=batch
         )
