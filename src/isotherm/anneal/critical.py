@@ -29,7 +29,7 @@ from isotherm.data.base import Array, Block
 from isotherm.errors import IsothermError
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import Curvature, Deviation, Model, Probes, inverse
-from isotherm.placement.base import Data, Expected
+from isotherm.placement.base import Data, Expected, RowsHandle
 
 log = logging.getLogger("isotherm")
 
@@ -113,7 +113,7 @@ def component_split(
 
 
 def _of_many_rows(
-    data: Data, deviations: object, probes: Probes, values: Array, vectors: Array, least: float
+    data: Data, deviations: RowsHandle, probes: Probes, values: Array, vectors: Array, least: float
 ) -> tuple[Array, Array]:
     """Eigenvalues and vectors once the rows are set aside that too small a mode lies on."""
     if not least or probes.n_modes > 1:
@@ -175,7 +175,7 @@ def component_splits(
     return Splits(components, _temperatures(model, values), vectors)
 
 
-def _cycle(data: Data, deviations: object, x: Array) -> tuple[Array, Array, Array]:
+def _cycle(data: Data, deviations: RowsHandle, x: Array) -> tuple[Array, Array, Array]:
     """Largest eigenvalues (C,), their errors and vectors (size, C), after CYCLE Lanczos steps."""
     diagonal, beside = np.zeros((CYCLE, x.shape[1])), np.zeros((CYCLE, x.shape[1]))
     basis = [_unit(x, 0.0)[0]]
@@ -221,7 +221,7 @@ def _tilted(size: int) -> Array:
     return 1.0 + 0.5 * np.sin(np.arange(1, size + 1))
 
 
-def _lanczos(data: Data, deviations: object, probes: Probes) -> tuple[Array, Array]:
+def _lanczos(data: Data, deviations: RowsHandle, probes: Probes) -> tuple[Array, Array]:
     """The largest eigenvalues, in ascending order, and their vectors."""
     size, begin = probes.size, _tilted(probes.size)
     operator = LinearOperator(
@@ -284,8 +284,8 @@ class _Bounds(NamedTuple):
 
 
 def _without_small(
-    data: Data, deviations: Any, vectors: Array, least: Array, few: float = 0.0
-) -> tuple[object, Array]:
+    data: Data, deviations: RowsHandle, vectors: Array, least: Array, few: float = 0.0
+) -> tuple[RowsHandle, Array]:
     """Curvatures without the rows that too small a mode lies on, and whether each mode is such.
 
     Where a mode is so dense on rows that they are at most the share `least` (C,) of a component,
@@ -413,7 +413,7 @@ def _take(
 
 def _deviations(
     model: Model, data: Data, state: State, temperature: float, components: Array
-) -> Any:
+) -> RowsHandle:
     found, _, _ = data.sweep(_deviate, state.rows, model, state.params, temperature, components)
     return found
 
@@ -436,6 +436,6 @@ def _multiply(
     return Expected(deviation, _Vector(deviation.product(block, vectors, k)), 0.0)
 
 
-def _product(data: Data, deviations: Any, vectors: Array) -> Array:
+def _product(data: Data, deviations: RowsHandle, vectors: Array) -> Array:
     _, total, _ = data.sweep(_multiply, deviations, vectors)
     return np.asarray(total.vector)

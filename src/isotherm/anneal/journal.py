@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class Journal(Protocol):
 
     def page(
         self,
-        annealer: Any,
+        annealer: object,
         model: Model,
         data: Data,
         rng: np.random.Generator,
@@ -77,7 +77,7 @@ class NoJournal:
 
     def page(
         self,
-        annealer: Any,
+        annealer: object,
         model: Model,
         data: Data,
         rng: np.random.Generator,

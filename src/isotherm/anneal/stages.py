@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from isotherm import _nested
-from isotherm._types import Params
+from isotherm._types import Array, Params
 from isotherm.anneal.callbacks import Callback
 from isotherm.anneal.trace import Fit
 from isotherm.errors import IsothermError
@@ -132,7 +132,7 @@ def size_of(params: Params) -> int:
     """Bytes of all arrays of parameters."""
     total = 0
 
-    def add(values: object) -> Any:
+    def add(values: Array) -> Array:
         nonlocal total
         total += np.asarray(values).nbytes
         return values
@@ -141,7 +141,7 @@ def size_of(params: Params) -> int:
     return total
 
 
-def _single(values: object) -> Any:
+def _single(values: Array) -> Array:
     """A copy in single precision of what is in double; the run goes on with the original."""
     if isinstance(values, np.ndarray) and values.dtype == np.float64 and values.ndim > 1:
         return values.astype(np.float32)

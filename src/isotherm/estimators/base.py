@@ -99,14 +99,14 @@ class Annealed(BaseEstimator):
     def _load_libraries(self, counts: StoredCounts) -> None:
         """Load what a fit loads by fitting a few counts: a budget is for data, not for code."""
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, object]:
         """Parameters of this estimator; with `deep`, the settings of an engine that was given.
 
         Parameters
         ----------
         deep : bool
         """
-        params: dict[str, Any] = super().get_params(deep)
+        params: dict[str, object] = super().get_params(deep)
         engine = params.get("engine")
         if deep and isinstance(engine, Engine):
             params |= {f"engine__{name}": getattr(engine, name) for name in sorted(self._takes)}
@@ -281,7 +281,7 @@ def _refusing_moved(init: Callable[..., None]) -> Callable[..., None]:
     own = inspect.signature(init).parameters
 
     @functools.wraps(init)
-    def checked(self: Any, *args: object, **params: object) -> None:
+    def checked(self: object, *args: object, **params: object) -> None:
         for name, value in params.items():
             if name in MOVED and name not in own:
                 raise IsothermError(_where(name, value, type(self).__name__))

@@ -50,7 +50,7 @@ SMALL_WORK = 2_000_000
 # As many components as this are expected where the number is to be found.
 MANY = 64
 # Kinds of estimators whose code is loaded, with their devices and precisions.
-_LOADED: set[tuple[Any, ...]] = set()
+_LOADED: set[tuple[object, ...]] = set()
 
 
 class _Weights(NamedTuple):
@@ -129,7 +129,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         return total / tokens if tokens else float("nan")
 
     def top_words(
-        self, n_words: int = 10, *, by: str = "probability", names: Any = None
+        self, n_words: int = 10, *, by: str = "probability", names: object = None
     ) -> list[list[str]]:
         """Most telling columns of every component.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from isotherm.data.base import Array
@@ -13,7 +11,7 @@ from isotherm.estimators.counts import CountEstimator
 from isotherm.tree import Tree
 
 
-def check_fitted(model: Any) -> None:
+def check_fitted(model: object) -> None:
     """Refuse anything but a fitted estimator of isotherm."""
     if not isinstance(model, CountEstimator):
         raise IsothermError(
@@ -28,7 +26,7 @@ def check_trace(model: Annealed) -> None:
         raise IsothermError(f"this {type(model).__name__} is not fitted yet; call fit first")
 
 
-def node_distributions(model: Any, tree: Tree | None = None) -> tuple[Array, Array]:
+def node_distributions(model: CountEstimator, tree: Tree | None = None) -> tuple[Array, Array]:
     """Weight (n_nodes,) and distribution (n_nodes, J) of every node: the mean of those below it.
 
     Parameters
@@ -48,7 +46,9 @@ def node_distributions(model: Any, tree: Tree | None = None) -> tuple[Array, Arr
     return np.array(weights), np.array(tables)
 
 
-def branch_words(model: Any, n_words: int = 6, tree: Tree | None = None) -> list[list[str]]:
+def branch_words(
+    model: CountEstimator, n_words: int = 6, tree: Tree | None = None
+) -> list[list[str]]:
     """Words of every node of the tree: those that set it apart from the node above it.
 
     Ordered by what they add to the Kullback-Leibler divergence from the parent's distribution; for
@@ -74,7 +74,7 @@ def branch_words(model: Any, n_words: int = 6, tree: Tree | None = None) -> list
     return found
 
 
-def topic_tree(model: Any) -> Tree:
+def topic_tree(model: object) -> Tree:
     """The tree of the topics of a model; of one of an older file, that of its splits."""
     check_fitted(model)
     tree: Tree | None = getattr(model, "topic_tree_", getattr(model, "tree_", None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -265,7 +265,7 @@ def preferred(fits: Sequence[Fit], share: float) -> Fit:
 def better(
     annealer: Annealer,
     fit: Fit,
-    states: Sequence[tuple[Any, State]],
+    states: Sequence[tuple[CountModel, State]],
     data: Data,
     heldout: Heldout | None,
 ) -> tuple[Fit, int]:

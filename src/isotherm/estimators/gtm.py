@@ -383,7 +383,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
             )
         foreign.check_program(X)
         least = 2 if reset else 1
-        settings: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+        settings: dict[str, object] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
         reader = partial(validate_data, self, reset=reset, ensure_min_samples=least, **settings)
         return read(X, "X", reader)
 

@@ -216,7 +216,7 @@ class HierarchicalClustering(CountEstimator):
         weights = self.path_weights_[row, -len(nodes) :].tolist()
         return list(zip(nodes, weights, strict=True))
 
-    def expand(self, node: int = 0, *, n_words: int = 10) -> dict[str, Any]:
+    def expand(self, node: int = 0, *, n_words: int = 10) -> dict[str, object]:
         """What there is to see at a node, as plain data: words, children, rows below it."""
         check_is_fitted(self)
         words = self.node_words(n_words)
@@ -246,7 +246,7 @@ class HierarchicalClustering(CountEstimator):
         words = self.node_words(n_words)
         return self.tree_.to_newick([" ".join(words[leaf]) for leaf in self.tree_.leaves])
 
-    def _entries(self, words: list[list[str]]) -> list[dict[str, Any]]:
+    def _entries(self, words: list[list[str]]) -> list[dict[str, object]]:
         """Words, share of the tokens and number of rows of every node."""
         tree, total = self.tree_, self.node_tokens_.sum()
         counts = np.bincount(self.labels_, minlength=tree.n_leaves)

@@ -27,6 +27,7 @@ from isotherm.estimators.row_densities import mixture_densities, row_perplexity
 from isotherm.estimators.starts.projection import HANDOVER
 from isotherm.kernels.base import Kernels
 from isotherm.models.base import DEAD, CountModel, leaders
+from isotherm.models.projection import Projection
 from isotherm.placement.base import Data, Expected, RowsHandle
 
 # A table of rows by clusters is kept: more clusters than this are refused.
@@ -231,5 +232,7 @@ class ProjectionEstimator(CountEstimator):
         return data, fold_in(self.model_, self.params_, data, self.temperature_)
 
 
-def _project(k: Kernels, block: Block, rows: RowStates, model: Any, params: Params) -> Expected:
+def _project(
+    k: Kernels, block: Block, rows: RowStates, model: Projection, params: Params
+) -> Expected:
     return Expected(_Shares(model.projected(params, rows, block, k)), (), 0.0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit, Outcome
 from isotherm.estimators.plan import Plan
 from isotherm.estimators.recipe import Recipe, cool_plainly
+from isotherm.models.base import Model
 from isotherm.placement.base import Data
 
 log = logging.getLogger("isotherm")
@@ -48,7 +48,7 @@ def best_of(
     return best
 
 
-def better(annealer: Annealer, model: Any, data: Data, rng: np.random.Generator) -> Fit:
+def better(annealer: Annealer, model: Model, data: Data, rng: np.random.Generator) -> Fit:
     """The better of an annealed run and one at its last temperature alone, from the same start.
 
     Neither is the better one everywhere: a run that is cooled may pass a first-order transition

@@ -8,8 +8,6 @@ out; infinite where a row is impossible.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.special import logsumexp
 
@@ -106,7 +104,7 @@ def lda_document_bounds(
 
 
 def plsi_perplexity(
-    counts: object, row_weights: Array, components: Array, shares: Any = None
+    counts: object, row_weights: Array, components: Array, shares: object = None
 ) -> float:
     """Perplexity of unseen rows under pLSI as Blei, Ng & Jordan 2003 define it.
 
@@ -142,7 +140,7 @@ def _lda_bounds(k: Kernels, block: Block, rows: LdaRows, model: Lda, params: Par
     return Expected(model.bounds(params, rows, block, k), (), 0.0)
 
 
-def _distributions(name: str, table: Any) -> Array:
+def _distributions(name: str, table: object) -> Array:
     """A table (K, J) in double precision whose rows sum to one."""
     found = np.asarray(table, np.float64)
     if found.ndim != 2 or not (found >= 0).all() or (np.abs(found.sum(axis=1) - 1) > SUM).any():

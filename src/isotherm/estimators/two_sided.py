@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BiclusterMixin
@@ -265,7 +265,7 @@ def heat_loosely(recipe: Recipe, annealer: Annealer, plan: Plan, rng: Rng) -> Fi
 
 
 def _members(
-    weights: Array, labels: Array, totals: Array, names: Sequence[Any] | Array, n: int
+    weights: Array, labels: Array, totals: Array, names: Sequence[object] | Array, n: int
 ) -> list[list[str]]:
     """Names of the n heaviest members of each cluster."""
     _checks.integer("n", n, 1)

@@ -29,7 +29,7 @@ class WrongKindError(IsothermError, TypeError):
     """Input of a kind that is not read; a TypeError too, as scikit-learn's conventions have it."""
 
 
-def read(given: Any, name: str, reader: Callable[[Any], Any]) -> Array:
+def read(given: Any, name: str, reader: Callable[[object], object]) -> Array:
     """A table of numbers (I, D) by a reader of scikit-learn's.
 
     Masked values become NaN; whatever cannot be read is refused with an IsothermError.
@@ -94,7 +94,7 @@ def _refuse_kind(given: Any, name: str) -> None:
         )
 
 
-def _types(given: object) -> list[Any]:
+def _types(given: object) -> list[object]:
     """Types of the numbers of an array, or of each column of a frame; empty for anything else."""
     several, single = (getattr(given, name, None) for name in ("dtypes", "dtype"))
     if single is None and isinstance(several, Iterable):

@@ -8,7 +8,7 @@ Held-out tokens (`anneal.scores`) and whole rows (`estimators.row_densities`), t
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from isotherm.anneal.scores import completion_halves, heldout_log_likelihood, perplexity
@@ -108,7 +108,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'isotherm.evaluate' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

@@ -6,13 +6,14 @@ n_ij below is the number of rows with label i in cluster j, a_i and b_j are its 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.special import gammaln, xlogy
 
+from isotherm._types import FloatArray
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
 
@@ -44,7 +45,7 @@ def nmi(labels: object, clusters: object, average: str = "max") -> float:
         What of the two entropies it is divided by: "max" is that of Yu et al. 2005 and of much work
         on documents, "mean" the default of scikit-learn.
     """
-    averages: dict[str, Callable[[Array], Any]] = {
+    averages: dict[str, Callable[[Array], float]] = {
         "max": np.max,
         "mean": np.mean,
         "min": np.min,
@@ -196,7 +197,7 @@ def _expected_information(table: _Table) -> float:
     return total
 
 
-def _log_choose(n: Any, k: Any) -> Any:
+def _log_choose(n: float, k: FloatArray) -> FloatArray:
     return gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
 
 

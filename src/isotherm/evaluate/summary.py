@@ -219,7 +219,9 @@ def evaluate_topics(
     )
 
 
-def _names(model: Model, counts: Counts, words: Any) -> Any:
+def _names(
+    model: Model, counts: Counts, words: Sequence[str] | Array | None
+) -> Sequence[str] | Array | None:
     """Names of the columns, or None."""
     names = words
     if names is None:
@@ -295,7 +297,7 @@ def _labels(labels: object, n_rows: int) -> tuple[Array, Array]:
     return given, known
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, np.ndarray):
         return [_plain(one) for one in value.tolist()]
     if isinstance(value, list):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -201,7 +202,7 @@ def descent(rows: sparse.csr_array, n: int, n_threads: int | None, seed: int) ->
     return candidates
 
 
-def _pynndescent() -> Any:
+def _pynndescent() -> ModuleType:
     try:
         import pynndescent
     except ImportError as error:
@@ -210,4 +211,5 @@ def _pynndescent() -> Any:
             "isotherm[neighbors], or use another method.",
             parameter="method",
         ) from error
-    return pynndescent
+    module: ModuleType = pynndescent
+    return module

@@ -318,7 +318,7 @@ def _registry(rows: exported.Folder | None) -> codec.Registry:
     return registry
 
 
-def _columns_of(summary: Any, model: Model) -> Sizes:
+def _columns_of(summary: object, model: Model) -> Sizes:
     """Number of columns of tables, under the letter that it has for counts or for vectors."""
     if hasattr(summary, "column_totals"):
         # Held-out counts of a hierarchy stand beside the others, for the same columns of a table.

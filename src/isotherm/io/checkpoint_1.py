@@ -67,7 +67,7 @@ def add(registry: codec.Registry, check: Callable[[RunState], None]) -> None:
     registry.add("Point", point._replace(build=build))
 
 
-def named_anew(build: Callable[[dict[str, object]], object], values: dict[str, object]) -> Any:
+def named_anew(build: Callable[[dict[str, object]], object], values: dict[str, object]) -> object:
     """What is known of a run, whose state was called a point."""
     return build({"state" if name == "point" else name: one for name, one in values.items()})
 

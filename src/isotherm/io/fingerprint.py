@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from isotherm._types import RowStates
+from isotherm.anneal.engine import Annealer
 from isotherm.anneal.heldout import Heldout
 from isotherm.anneal.trace import State
 from isotherm.data.base import Array
@@ -30,11 +31,11 @@ class Fingerprints:
     """Fingerprints of all that decides what comes out of a run; data are looked at once."""
 
     def __init__(self) -> None:
-        self._known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[Data, str] = WeakKeyDictionary()
 
     def of(
         self,
-        annealer: Any,
+        annealer: Annealer,
         model: Model,
         data: Data,
         rng: np.random.Generator,
@@ -77,7 +78,7 @@ class Fingerprints:
         )
 
 
-def digest(value: Any) -> str:
+def digest(value: object) -> str:
     """SHA-256 of a value: numbers, text, arrays, and whatever has fields of them."""
     total = hashlib.sha256()
     for part in _parts(value):

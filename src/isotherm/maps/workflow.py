@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from isotherm.maps.corpus import COMPONENTS, NODES, Cooling, CorpusMap, Label
 __all__ = ["MappedCorpus", "map_corpus"]
 
 # One entry per row, in whatever comes to hand.
-Entries = Sequence[Any] | Array
+Entries = Sequence[object] | Array
 
 N_TOPICS, N_DIMENSIONS, N_WORDS = 20, 2, 10
 # Added to every proportion before its logarithm is taken.

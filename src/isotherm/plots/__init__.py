@@ -7,7 +7,7 @@ notebooks display as the last line of a cell and `figure.savefig` writes to a fi
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from isotherm.plots.annealing import annealing_path
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'isotherm.plots' has no attribute {name!r}")
     value = getattr(import_module(f"isotherm.plots.{_HOME[name]}"), name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import io
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from isotherm.errors import IsothermError
 
@@ -29,7 +29,7 @@ def _matplotlib() -> ModuleType:
     return matplotlib
 
 
-def ticker() -> Any:
+def ticker() -> ModuleType:
     """The module of matplotlib that numbers axes."""
     import matplotlib.ticker
 

@@ -6,7 +6,7 @@ matplotlib Figure.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -65,7 +65,7 @@ def association(
     if figure is None:
         size = (2.6 + 0.32 * max(len(columns), 6), 2.4 + 0.26 * max(len(rows), 6))
         figure = new_figure(size)
-    ax: Any = figure.subplots()
+    ax = figure.subplots()
     logs = np.log2(np.clip(phi, SMALLEST, LARGEST))
     least, most = float(np.log2(SMALLEST)), max(1.0, float(logs.max()))
     image = ax.imshow(logs, cmap=COLOURS, vmin=least, vmax=most, aspect="auto")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from isotherm.errors import IsothermError
+from isotherm.estimators.counts import CountEstimator
 from isotherm.estimators.fitted import check_fitted
-from isotherm.models.base import Model
 from isotherm.plots._style import BLUE, INK, RED, new_figure, style
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["how_many"]
 
 
-def how_many(model: Any, *, figure: Figure | None = None) -> Figure:
+def how_many(model: CountEstimator, *, figure: Figure | None = None) -> Figure:
     """Figure of the held-out score against the number of components, the chosen one marked.
 
     Parameters
@@ -62,7 +62,7 @@ def how_many(model: Any, *, figure: Figure | None = None) -> Figure:
     return figure
 
 
-def _check(model: Model) -> None:
+def _check(model: CountEstimator) -> None:
     check_fitted(model)
     if not hasattr(model, "path_"):
         raise IsothermError(

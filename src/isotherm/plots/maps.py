@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["magnification", "map_points"]
 
 # One entry per point, in whatever comes to hand.
-Entries = Sequence[Any] | Array
+Entries = Sequence[object] | Array
 
 # Okabe and Ito's palette without black; where it ends, it begins again with another marker.
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a7a00")
@@ -169,7 +169,7 @@ def magnification(
 # What is drawn --------------------------------------------------------------------------------
 
 
-def _points(source: Any, labels: Entries | None) -> Points:
+def _points(source: object, labels: Entries | None) -> Points:
     found = source.map if isinstance(source, MappedCorpus) else source
     names: list[str] = []
     anchors = np.empty((0, 2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -183,5 +183,5 @@ def _in_order(table: Array) -> Array:
     if table.shape[1] < 3:
         return np.arange(table.shape[1])
     distance = pdist(np.sqrt(table.T.astype(np.float64)))
-    joined: Any = linkage(distance, "average", optimal_ordering=True)
+    joined: Array = linkage(distance, "average", optimal_ordering=True)
     return np.asarray(leaves_list(joined))

@@ -27,6 +27,7 @@ from isotherm.kernels.base import Kernels
 from isotherm.models.aspect import Aspect, AspectParams
 from isotherm.models.cluster import Cluster
 from isotherm.models.pcp import FactorizedPcp, FactorizedRows, Pcp
+from isotherm.models.projection import Projection
 from isotherm.placement.base import Data, Expected
 from isotherm.placement.local import Local
 
@@ -90,7 +91,9 @@ class ClustersAndTopics:
         params = model.given(shares, mass, aspects.word_topic)
         return state_of(model, data, params)
 
-    def _clusters(self, model: Any, data: Data, rng: np.random.Generator) -> tuple[Array, Array]:
+    def _clusters(
+        self, model: Projection, data: Data, rng: np.random.Generator
+    ) -> tuple[Array, Array]:
         """Counts of each column in each cluster, (J, M), and weights of the clusters, (M,)."""
         M, summary = model.n_clusters, data.summary
         if M == 1:
@@ -182,20 +185,20 @@ class OwnClusters:
         return State(params, tuple(posteriors), model.prior_energy(params, data.summary))
 
 
-def aspect_fit(model: Any, data: Data, rng: np.random.Generator, sweeps: int) -> Fit:
+def aspect_fit(model: Projection, data: Data, rng: np.random.Generator, sweeps: int) -> Fit:
     """Some sweeps of the aspect model with as many topics."""
     annealer = Annealer(Fixed(1.0), start=Spectral(), max_sweeps=sweeps)
     return completed(annealer.run(Aspect(model.n_components), data, rng))
 
 
-def smoothed(model: Any, fit: Fit) -> AspectParams:
+def smoothed(model: Projection, fit: Fit) -> AspectParams:
     """Aspects with the smoothing of the model."""
     params: AspectParams = fit.state.params
     counts = params.word_topic.astype(np.float64) * params.row_mass + model.smooth
     return params._replace(word_topic=counts / counts.sum(axis=0))
 
 
-def given_aspects(model: Any, data: Data, topics: Array | None) -> AspectParams | None:
+def given_aspects(model: Projection, data: Data, topics: Array | None) -> AspectParams | None:
     """Aspects with the given topics (K, J), or None."""
     if topics is None:
         return None
