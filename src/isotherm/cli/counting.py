@@ -6,7 +6,7 @@ import argparse
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from isotherm.cli import console
 from isotherm.cli.console import in_options
@@ -45,7 +45,7 @@ def count(source: object, options: CountOptions) -> Ingestion:
     return ingestion
 
 
-def reading(ingestion: Ingestion) -> dict[str, Any]:
+def reading(ingestion: Ingestion) -> dict[str, object]:
     """What was read as what, as plain data."""
     return {
         "read": [

@@ -158,5 +158,5 @@ def opening(text: str, most: int = OPENING) -> str:
     return (line[:most].rpartition(" ")[0] or line[:most]) + " …"
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     return value if isinstance(value, str | int | float | bool) or value is None else str(value)

@@ -88,7 +88,7 @@ def site_of(run: Run, explorer: Explorer) -> Site:
 
     docs = run.documents
 
-    def document(i: int) -> dict[str, Any]:
+    def document(i: int) -> dict[str, object]:
         told = {name: _shown(value) for name, value in docs.fields[i].items()}
         fields = {name: value for name, value in told.items() if value is not None}
         return {**explorer.document(i), "id": docs.ids[i], "fields": fields}
@@ -97,12 +97,12 @@ def site_of(run: Run, explorer: Explorer) -> Site:
     return site_of(explorer, document, search)
 
 
-def live_search(run: Run) -> Callable[[str, int], dict[str, Any]]:
+def live_search(run: Run) -> Callable[[str, int], dict[str, object]]:
     """The search of `isotherm search`, as the page asks for it."""
     search = search_of(run)
     search.find(" ".join(run.words[:1]), 1)  # what is made at the first search is made now
 
-    def answer(text: str, n: int) -> dict[str, Any]:
+    def answer(text: str, n: int) -> dict[str, object]:
         query, results = search.find(text, n)
         strongest = sorted(range(len(results.topics)), key=lambda k: -results.topics[k])
         return {
@@ -232,7 +232,7 @@ def _others(folder: Path, begin: str, stem: str) -> list[Path]:
 # Columns ------------------------------------------------------------------------------------------
 
 
-def columns_of(docs: Documents, first: str | None) -> dict[str, Any]:
+def columns_of(docs: Documents, first: str | None) -> dict[str, object]:
     """Fields by which documents can be coloured: quantities, dates and categories.
 
     Parameters
@@ -243,7 +243,7 @@ def columns_of(docs: Documents, first: str | None) -> dict[str, Any]:
     """
     names = dict.fromkeys(name for fields in docs.fields for name in fields)
     order = [*([] if first is None else [first]), *(name for name in names if name != first)]
-    columns: dict[str, Any] = {}
+    columns: dict[str, object] = {}
     for name in order:
         values = _told(docs.labels(name) or [])
         column = values if name == first else _column(values)
@@ -252,12 +252,12 @@ def columns_of(docs: Documents, first: str | None) -> dict[str, Any]:
     return columns
 
 
-def _told(values: list[object]) -> list[Any]:
+def _told(values: list[object]) -> list[object]:
     """Empty text, as tables have it, says nothing."""
     return [None if isinstance(value, str) and not value.strip() else value for value in values]
 
 
-def _column(values: list[Any]) -> Any:
+def _column(values: list[Any]) -> object:
     """The values as quantities, dates or categories; None if they are nothing of that."""
     known = [value for value in values if value is not None]
     different = set(known)
@@ -279,7 +279,7 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _dates(values: list[Any]) -> Any:
+def _dates(values: list[Any]) -> object:
     import numpy as np
 
     try:
@@ -288,7 +288,7 @@ def _dates(values: list[Any]) -> Any:
         return None
 
 
-def _shown(value: object) -> Any:
+def _shown(value: object) -> object:
     """A field as it is shown beside a text; None if it is not."""
     if isinstance(value, str):
         return value if value.strip() and len(value) <= LONG else None

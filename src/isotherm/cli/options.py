@@ -33,7 +33,7 @@ from isotherm.cli.readers import (
 # The table ----------------------------------------------------------------------------------------
 
 
-def _same(value: object) -> Any:
+def _same(value: object) -> object:
     return value
 
 
@@ -73,9 +73,9 @@ class Option:
 
     flags: str
     help: str
-    read: Callable[[str], Any] = str
+    read: Callable[[str], object] = str
     default: Any = None
-    choices: tuple[Any, ...] | None = None
+    choices: tuple[object, ...] | None = None
     metavar: str | None = None
     is_required: bool = False
     is_flag: bool = False
@@ -85,7 +85,7 @@ class Option:
     saved: type | UnionType | None = None
     field: str = ""
     is_rule: bool = False
-    in_python: Callable[[Any], Any] = _same
+    in_python: Callable[[Any], object] = _same
     named: tuple[str, ...] = ()
     way: str = ""
 

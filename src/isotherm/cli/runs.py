@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import isotherm
 from isotherm.cli import documents
@@ -209,7 +209,15 @@ def _check(values: dict[str, object], types: Mapping[str, type | UnionType]) -> 
             raise TypeError(f"{name} is {type(values[name]).__name__}")
 
 
-def topics_of(model: CountEstimator, n_words: int, by: str) -> list[dict[str, Any]]:
+class TopicLine(TypedDict):
+    """Number, share of the tokens and words of a topic."""
+
+    topic: int
+    share: float
+    words: list[str]
+
+
+def topics_of(model: CountEstimator, n_words: int, by: str) -> list[TopicLine]:
     """Number, share and words of every topic, the largest first."""
     words = model.top_words(n_words, by=by)
     shares = model.weights_.tolist()
@@ -217,7 +225,7 @@ def topics_of(model: CountEstimator, n_words: int, by: str) -> list[dict[str, An
     return [{"topic": k, "share": shares[k], "words": words[k]} for k in order]
 
 
-def topic_lines(topics: list[dict[str, Any]]) -> str:
+def topic_lines(topics: list[TopicLine]) -> str:
     """A line for each topic."""
     return "\n".join(
         f"{one['topic']:4d}  {100 * one['share']:5.1f} %  {' '.join(one['words'])}"

@@ -18,15 +18,15 @@ class Wide(NamedTuple):
     """A frame with one column per column of counts: values (I, J) and its labels."""
 
     values: NDArray[np.float64]
-    row_names: list[Any] | None
-    column_names: list[Any]
+    row_names: list[object] | None
+    column_names: list[object]
 
 
 class Long(NamedTuple):
     """A frame with one line per pair: parallel lists, and counts or None."""
 
     rows: list[object]
-    columns: list[Any]
+    columns: list[object]
     counts: NDArray[np.float64] | None
 
 
@@ -62,7 +62,7 @@ def row_labels(X: object) -> list[object] | None:
     return None if callable(index) else _labels(index)
 
 
-def _labels(index: Any) -> list[Any] | None:
+def _labels(index: Any) -> list[object] | None:
     return None if index is None or _is_default(index) else list(index)
 
 
@@ -83,7 +83,7 @@ def read_long(X: object, row: str, column: str, count: str | None) -> Long:
 def read_rows(X: object) -> Iterator[Fields]:
     """The rows of a frame, each as a mapping from names of columns to values."""
     frame, _ = _open(X)
-    rows: Iterator[dict[str, Any]] = frame.iter_rows(named=True)
+    rows: Iterator[dict[str, object]] = frame.iter_rows(named=True)
     return rows
 
 

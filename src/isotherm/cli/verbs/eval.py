@@ -94,7 +94,7 @@ def _over_columns(source: Path, run: Run) -> Counts:
     return known.counts
 
 
-def _retrieval(run: Run, options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+def _retrieval(run: Run, options: argparse.Namespace) -> tuple[dict[str, object], str]:
     """How well queries find what was judged relevant, as plain data and as text."""
     from isotherm.retrieval.evaluate import evaluate
     from isotherm.retrieval.trec import read_qrels, relevance

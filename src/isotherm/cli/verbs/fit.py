@@ -118,7 +118,7 @@ def _left_by_others(work: Path) -> bool:
 
 def _read(
     options: argparse.Namespace, source: Path, final: Path, held: ExitStack
-) -> tuple[Counts, Documents, dict[str, Any]]:
+) -> tuple[Counts, Documents, dict[str, object]]:
     """Counts and documents of a run, of a file of counts, or of what is yet to be counted.
 
     Last come the settings by which they were counted, as far as they are known.
@@ -138,7 +138,7 @@ def _read(
 
 def _read_counts(
     options: argparse.Namespace, source: Path, final: Path, held: ExitStack
-) -> tuple[Counts, Documents, dict[str, Any]]:
+) -> tuple[Counts, Documents, dict[str, object]]:
     from isotherm.data.counts import Counts
 
     vain = sorted(options.typed.intersection(one.name for one in saved("count")))
@@ -156,7 +156,7 @@ def _read_counts(
 
 def _stored(
     options: argparse.Namespace, source: Path, final: Path, held: ExitStack
-) -> tuple[Any, Documents, dict[str, Any]]:
+) -> tuple[Any, Documents, dict[str, object]]:
     """The same, with counts in a folder: they are never in memory as a whole."""
     from isotherm.data.stored import StoredCounts
     from isotherm.format.scratch import Scratch
@@ -170,7 +170,7 @@ def _stored(
     return counts, docs, docs.counting or {}
 
 
-def _counting(settings: dict[str, object]) -> dict[str, Any]:
+def _counting(settings: dict[str, object]) -> dict[str, object]:
     """The settings of counting among those of a run."""
     return {one.name: settings[one.name] for one in saved("count")}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from isotherm.cli import console, runs
 from isotherm.cli.parser import Parser, add_run
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> None:
     console.tell(options, summary, "\n".join(blocks) or "nothing was found")
 
 
-def _entry(rank: int, hit: Hit, docs: Documents) -> dict[str, Any]:
+def _entry(rank: int, hit: Hit, docs: Documents) -> dict[str, object]:
     return {
         "rank": rank,
         "id": hit.name,

@@ -260,7 +260,7 @@ class DeviceArray(NDArrayOperatorsMixin):
         axis: object = 0,
         keepdims: bool = False,
         initial: object = None,
-    ) -> Any:
+    ) -> object:
         from isotherm.kernels.torch import functions, ufuncs
 
         if method == "__call__":
@@ -278,7 +278,7 @@ class DeviceArray(NDArrayOperatorsMixin):
         types: object,
         args: tuple[object, ...],
         settings: dict[str, object],
-    ) -> Any:
+    ) -> object:
         from isotherm.kernels.torch import functions
 
         return functions.answered(function, args, settings)
@@ -341,7 +341,7 @@ def first_place(value: object) -> torch.device | None:
     return None
 
 
-def _index(index: object, place: torch.device) -> Any:
+def _index(index: object, place: torch.device) -> object:
     """An index as torch takes it."""
     if isinstance(index, tuple):
         return tuple(_index(one, place) for one in index)

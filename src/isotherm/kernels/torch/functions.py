@@ -32,7 +32,7 @@ class _NoAnswerError(Exception):
     """Raised by an answer below that does not know what it is asked."""
 
 
-def answered(function: Function, args: tuple[object, ...], settings: dict[str, object]) -> Any:
+def answered(function: Function, args: tuple[object, ...], settings: dict[str, object]) -> object:
     """Outcome of `function(*args, **settings)`, one of numpy's."""
     place = first_place((args, tuple(settings.values())))
     assert place is not None  # numpy asked because there is one

@@ -73,7 +73,7 @@ def called(
     where: object,
     dtype: DTypeLike | None,
     place: torch.device,
-) -> Any:
+) -> object:
     """Outcome of `ufunc(*inputs, out=out, where=where, dtype=dtype)`."""
     target = out[0] if isinstance(out, tuple) else out
     if where is not True and target is None:
@@ -113,7 +113,7 @@ def _on_host(
     where: object,
     dtype: DTypeLike | None,
     place: object,
-) -> Any:
+) -> object:
     if target is None:
         found = ufunc(*plain(inputs)) if dtype is None else ufunc(*plain(inputs), dtype=dtype)
         return placed(found, place)

@@ -410,7 +410,7 @@ class Remote:
             self.cluster.copy(recipe)
         return self.cluster.kept(recipe), stats, energy
 
-    def _recipe_of(self, rows: RowStates) -> Any:
+    def _recipe_of(self, rows: RowStates) -> object:
         """Recipes in place of versions, in tuples of any depth."""
         if not isinstance(rows, Version):
             return tuple(self._recipe_of(one) for one in rows)
@@ -426,7 +426,7 @@ class Remote:
             return rows[0].rows
         return self.cluster.insist(partial(self._gathered, rows[0].recipe.name))
 
-    def _gathered(self, name: str) -> Any:
+    def _gathered(self, name: str) -> RowStates:
         found: dict[int, RowStates] = {}
         groups = self.cluster.groups(range(self.cluster.n_blocks))
         calls = [

@@ -18,7 +18,7 @@ class Recipe:
     """How a row state came to be: enough to make it again, for any block."""
 
     def __init__(
-        self, data: Any, task: AnyTask | None, rows: object, shared: tuple[Any, ...]
+        self, data: Any, task: AnyTask | None, rows: object, shared: tuple[object, ...]
     ) -> None:
         self.name = new_name(data.cluster.owner_name)
         self.data, self.task, self.rows, self.shared = data, task, rows, shared
@@ -80,7 +80,7 @@ def new_name(owner: str) -> str:
     return f"{owner}/{uuid.uuid4().hex}"
 
 
-def pieces(rows: RowStates, bounds: list[int]) -> dict[int, Any]:
+def pieces(rows: RowStates, bounds: list[int]) -> dict[int, RowStates]:
     """Row states by block, from those of all rows (I, ...)."""
     return {
         number: _nested.apply(lambda field, lo=lo, hi=hi: field[lo:hi], rows)
@@ -97,7 +97,7 @@ def recipes(rows: RowStates) -> Iterator[Recipe]:
             yield from recipes(one)
 
 
-def named(rows: RowStates) -> Any:
+def named(rows: RowStates) -> object:
     """Names in place of recipes."""
     return rows.name if isinstance(rows, Recipe) else tuple(named(one) for one in rows)
 

@@ -37,7 +37,7 @@ _KEPT: dict[tuple[str, int], object] = {}
 
 def load(
     name: str, sources: dict[int, Callable[[], tuple[Counts, Array]]], kernels: Kernels
-) -> Any:
+) -> dict[int, tuple[Array, float]]:
     """Column totals and weight of some blocks, by number, once the blocks are here."""
     told, kernels = {}, _own(kernels)
     for number, source in sources.items():
@@ -106,7 +106,7 @@ def joined(first: Nodes, second: Nodes, n_blocks: int) -> Nodes:
     return nodes
 
 
-def fetch(name: str, numbers: Iterable[int]) -> dict[int, Any]:
+def fetch(name: str, numbers: Iterable[int]) -> dict[int, RowStates]:
     """Row states of some blocks; those of a GPU leave it here and not before."""
     return {number: _nested.on_host(_get(name, number)) for number in numbers}
 
@@ -146,7 +146,7 @@ def _get(name: str, number: int) -> Any:
         raise GoneError(f"{name} {number}") from None
 
 
-def _state(rows: RowStates, number: int) -> Any:
+def _state(rows: RowStates, number: int) -> RowStates:
     """Row state of a block: that of a version, or a tuple of several."""
     if isinstance(rows, str):
         return _get(rows, number)
@@ -167,7 +167,7 @@ def source(piece: Any, weight: Array | None) -> tuple[Counts, Array]:
     return counts, np.ones(counts.n_rows) if weight is None else weight
 
 
-def sent(given: Any) -> Any:
+def sent(given: Any) -> object:
     """A source as it travels: rows of counts in this process are cut first."""
     piece, weight = given.args
     return partial(source, partial(_given, piece()), weight) if piece.args[0].in_memory else given

@@ -156,7 +156,7 @@ class Streamed:
 
         `within` is for some blocks alone: the others keep their rows.
         """
-        found: list[Any] = [*rows]
+        found: list[object] = [*rows]
         last: Future[object] | None = None
         total: Sums | None = None
         energy, numbers = 0.0, range(len(self.blocks))[within]

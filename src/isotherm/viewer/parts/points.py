@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -233,7 +233,7 @@ def typical(weights: Array, mass: Array, most: int = 50, least: float = 0.1) -> 
     return found
 
 
-def texts_of(what: str, values: Any, n_rows: int) -> list[str] | None:
+def texts_of(what: str, values: Sequence[object] | None, n_rows: int) -> list[str] | None:
     """One text for each row, or None."""
     if values is None:
         return None

@@ -112,7 +112,7 @@ def _with_rules(headers: Headers) -> Headers:
 # Who asks -----------------------------------------------------------------------------------------
 
 
-def check_host(scope: Mapping[str, Any]) -> None:
+def check_host(scope: Mapping[str, object]) -> None:
     """Refuse requests for any other name than those of this computer, or for another port."""
     given = values(scope, b"host")
     if len(given) != 1 or given[0].lower() not in _hosts(scope):
@@ -121,7 +121,7 @@ def check_host(scope: Mapping[str, Any]) -> None:
         )
 
 
-def check_origin(scope: Mapping[str, Any]) -> None:
+def check_origin(scope: Mapping[str, object]) -> None:
     """Refuse what a page of another site makes a browser send; a link to the page is no harm."""
     sites = values(scope, b"sec-fetch-site")
     dest = values(scope, b"sec-fetch-dest")
@@ -146,7 +146,7 @@ def _hosts(scope: Mapping[str, Any]) -> list[str]:
 # How much -----------------------------------------------------------------------------------------
 
 
-async def body_of(scope: Mapping[str, Any], receive: Receive, limits: Limits) -> bytes:
+async def body_of(scope: Mapping[str, object], receive: Receive, limits: Limits) -> bytes:
     """The body of a request, if it is not too large and comes in time.
 
     Its size is what comes, not only what its head says; no more than the limit is kept.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, MutableMapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from isotherm.errors import IsothermError
 from isotherm.viewer.server.guards import (
@@ -95,7 +95,7 @@ def application(site: Site, limits: Limits | None = None) -> App:
         redirect_slashes=False,
     )
 
-    async def routed(scope: Any, receive: Receive, send: Send) -> None:
+    async def routed(scope: MutableMapping[str, object], receive: Receive, send: Send) -> None:
         scope["app"] = routed  # without it, unknown addresses are answered as plain text
         try:
             await router(scope, receive, send)
@@ -125,7 +125,7 @@ class Stored:
         self._tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
         self._headers = {"cache-control": "no-cache", "etag": self._tag, **(headers or {})}
 
-    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Mapping[str, object], receive: Receive, send: Send) -> None:
         """Send it; only its mark to a client that has it already."""
         if self._tag in ", ".join(values(scope, b"if-none-match")).split(", "):
             await send(start(304, self._headers))
@@ -140,13 +140,13 @@ class Fresh:
     def __init__(self, body: bytes) -> None:
         self._body = memoryview(body)
 
-    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Mapping[str, object], receive: Receive, send: Send) -> None:
         """Send it."""
         await _pieces(self._body, JSON, {"cache-control": "no-store"}, scope, send)
 
 
 async def _pieces(
-    body: memoryview, kind: str, headers: Mapping[str, str], scope: Any, send: Send
+    body: memoryview, kind: str, headers: Mapping[str, str], scope: Mapping[str, object], send: Send
 ) -> None:
     size = len(body)
     about = {"content-type": kind, "content-length": str(size)}
