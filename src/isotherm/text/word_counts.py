@@ -98,11 +98,11 @@ ngrams, stemmer, vocabulary, text_column, id_column, n_jobs
         self._learn(X)
         return self
 
-    def fit_transform(self, X: object, y: object = None) -> object:
+    def fit_transform(self, X: object, y: object = None) -> Any:
         """Counts of the texts, (I, J), from one pass over them; see `fit` and `transform`."""
         return self._given_out(self._learn(X))
 
-    def transform(self, X: object) -> object:
+    def transform(self, X: object) -> Any:
         """Counts of texts over the columns of the fit, (I, J); other words are left out.
 
         `set_output(transform="pandas")` makes a frame of them.
@@ -155,7 +155,7 @@ ngrams, stemmer, vocabulary, text_column, id_column, n_jobs
                 raise
             raise IsothermError(error.message) from error
 
-    def _given_out(self, counts: Counts) -> object:
+    def _given_out(self, counts: Counts) -> Any:
         """Counts, or the array that scikit-learn makes a frame of."""
         chosen = getattr(self, "_sklearn_output_config", {})  # what `set_output` leaves here
         asked = chosen.get("transform", get_config()["transform_output"])

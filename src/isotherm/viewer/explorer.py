@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 from isotherm.anneal.stages import Stage, Stages
 from isotherm.data.counts import Counts
@@ -32,6 +32,17 @@ TEXTS = ("auto", "whole", "openings", "none")
 WHOLE, OPENING = 8_000_000, 300
 # Characters of a page up to which a notebook shows it, and the height that it has there.
 SHOWN, HEIGHT = 30_000_000, 680
+
+
+class DocumentText(TypedDict):
+    """What there is to read of a document; topics are pairs of number and share."""
+
+    index: int
+    id: str | None
+    title: str
+    text: str | None
+    fields: dict[str, object]
+    topics: list[list[int | float]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -171,7 +182,7 @@ class Explorer:
         """
         return dict(self._packed(live, texts, search))
 
-    def document(self, index: int) -> dict[str, object]:
+    def document(self, index: int) -> DocumentText:
         """What there is to read of a document, in values of JSON."""
         if not 0 <= index < self.n_documents:
             raise IsothermError(

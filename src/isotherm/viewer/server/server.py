@@ -67,7 +67,7 @@ class Site(NamedTuple):
     policy: str
     parts: Mapping[str, bytes]
     n_documents: int
-    document: Callable[[int], dict[str, object]]
+    document: Callable[[int], Mapping[str, object]]
     search: Search | None
 
 
@@ -223,7 +223,7 @@ def _question(body: bytes, most: int) -> tuple[str, int]:
 
 def site_of(
     explorer: Explorer,
-    document: Callable[[int], dict[str, object]] | None = None,
+    document: Callable[[int], Mapping[str, object]] | None = None,
     search: Search | None = None,
 ) -> Site:
     """The site of an explorer.
