@@ -21,7 +21,7 @@ CONTRACTS = ("models/base.py", "anneal/engine.py", "placement/base.py")
 # No more than this; lowered as the numbers fall. tests/test_layers.py limits lines.
 MOST = {
     "folders in a circle of imports": 0,
-    "`Any` as a type": 312,
+    "`Any` as a type": 301,
     "`Any` in signatures": 0,
     "most parameters of a function": 23,
     "most parameters of a constructor": 18,

@@ -4,7 +4,7 @@ Names are loaded on first use, so that `import isotherm` costs next to nothing.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 # What type checkers see; a new public name has a line here and one in `_HOME`.
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ if not TYPE_CHECKING:
     __all__ = [*_HOME]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'isotherm' has no attribute {name!r}")
     try:

@@ -22,7 +22,7 @@ class Part(NamedTuple):
     """
 
     heads: Sequence[str]
-    rows: Sequence[Sequence[Any]]
+    rows: Sequence[Sequence[object]]
     title: str = ""
     indent: Sequence[int] = ()
 

@@ -313,7 +313,7 @@ class Tree:
 
     def _repr_html_(self) -> str:
         """A line per node from the root on, each below its parent and further to the right."""
-        rows: list[tuple[Any, ...]] = []
+        rows: list[tuple[object, ...]] = []
         depth: list[int] = []
         stack = [0]
         while stack:

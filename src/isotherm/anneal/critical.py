@@ -17,12 +17,12 @@ does not mind such rows: split off, they are a component among others, and the n
 from __future__ import annotations
 
 import logging
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from isotherm._types import Params
+from isotherm._types import Params, RowsT
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import State
 from isotherm.data.base import Array, Block
@@ -321,9 +321,7 @@ class _Rows(NamedTuple):
     alone: Array
 
 
-def _measure(
-    k: Kernels, block: Block, deviation: Any, vectors: Array
-) -> Expected[Deviation, _Sums]:
+def _measure(k: Kernels, block: Block, deviation: RowsT, vectors: Array) -> Expected[RowsT, _Sums]:
     """Sums over all rows."""
     if not isinstance(deviation, Deviation):
         # What splits is no set of rows.
@@ -338,8 +336,8 @@ def _measure(
 
 
 def _compare(
-    k: Kernels, block: Block, deviation: Any, vectors: Array, bounds: _Bounds
-) -> Expected[Deviation, _Sides]:
+    k: Kernels, block: Block, deviation: RowsT, vectors: Array, bounds: _Bounds
+) -> Expected[RowsT, _Sides]:
     """Sums over the rows that stand out."""
     if not isinstance(deviation, Deviation):
         return Expected(deviation, _Sides(*np.zeros((4, vectors.shape[1]))), 0.0)

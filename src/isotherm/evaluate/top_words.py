@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
@@ -93,7 +92,7 @@ def diversity(topics: object, n_words: int = 10) -> float:
     n_words : int
         Words of each topic.
     """
-    lists: Any = word_lists(topics, n_words)
+    lists: list[list[str]] | list[list[int]] | None = word_lists(topics, n_words)
     if lists is None:
         lists = [row.tolist() for row in top_columns(topics, n_words)]
     return len(set().union(*lists)) / sum(map(len, lists))

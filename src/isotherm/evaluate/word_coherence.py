@@ -155,7 +155,7 @@ def _u_mass(joint: Array, total: int, smoothing: float) -> float:
 _FORMULAS = {"npmi": _npmi, "c_v": _c_v, "u_mass": _u_mass}
 
 
-def counted(reference: Any) -> Counts | None:
+def counted(reference: object) -> Counts | None:
     """The reference as counts, or None if it is texts."""
     if isinstance(reference, Counts):
         return reference

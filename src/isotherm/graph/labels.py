@@ -35,7 +35,7 @@ def weighted(counts: Counts, weights: Array) -> sparse.csr_array:
     return canonical(rows)
 
 
-def canonical(matrix: Any) -> sparse.csr_array:
+def canonical(matrix: Array | sparse.csr_array | sparse.coo_array) -> sparse.csr_array:
     """The matrix in compressed rows, sorted, without duplicates or stored zeros."""
     csr = sparse.csr_array(matrix)
     csr.sum_duplicates()

@@ -6,12 +6,13 @@ matplotlib Figure.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
+from isotherm.estimators.counts import CountEstimator
 from isotherm.estimators.fitted import branch_words, check_fitted, topic_tree
 from isotherm.estimators.hierarchy import HierarchicalClustering
 from isotherm.plots._style import BLUE, FAINT, INK, new_figure
@@ -39,7 +40,7 @@ class Layout(NamedTuple):
 
 
 def tree_words(
-    model: Any,
+    model: CountEstimator,
     *,
     n_words: int = 4,
     by: str = "probability",

@@ -56,7 +56,9 @@ class Spectrum(NamedTuple):
     axes: Array
 
 
-def latent_grid(n_axes: int, n_nodes: Any, n_basis: Any, width: float, total: float) -> LatentGrid:
+def latent_grid(
+    n_axes: int, n_nodes: object, n_basis: object, width: float, total: float
+) -> LatentGrid:
     """Grid with nodes and basis functions along each axis as asked for, or as is usual.
 
     By default there are about as many basis functions as the square root of the number of rows.
