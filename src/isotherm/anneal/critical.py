@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from isotherm import _nested
 from isotherm._types import Params, RowsT
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import State
@@ -299,6 +300,8 @@ def _without_small(
     alone = (sides.alone > HALF * sides.far) & (sides.alone <= few * sums.members)
     heavy = sides.tokens > LEAST * sums.tokens
     alone &= (sides.alone > 0) & (heavy | ~dense)
+    # A few yes and no, wherever the sums are.
+    dense, alone, heavy = _nested.on_host((dense, alone, heavy))
     # Below a mode that is none of few rows, long rows of a topic may seem to be alone.
     alone &= np.logical_and.accumulate((dense | alone)[::-1])[::-1]
     small = dense | alone
