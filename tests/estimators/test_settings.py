@@ -18,7 +18,9 @@ from isotherm import (
     AspectModel,
     DocumentMixture,
     Engine,
+    Fixed,
     Folds,
+    HierarchicalClustering,
     IsothermError,
     OneSidedClustering,
     Rows,
@@ -27,6 +29,7 @@ from isotherm import (
     TwoSidedClustering,
 )
 from isotherm.estimators.engine import MOVED, SETTINGS
+from isotherm.estimators.hierarchy import SHARES
 from isotherm.io.registry import ESTIMATORS
 
 RNG = np.random.default_rng(0)
@@ -162,6 +165,30 @@ def test_every_model_of_counts_can_be_cross_validated(model: Any, of: Any) -> No
     # The same folds for every seed.
     again = clone(model).set_params(random_state=1).fit(X)
     np.testing.assert_array_equal(again.cv_curve_.relative.shape, curve.relative.shape)
+
+
+@pytest.mark.parametrize("weights", ["uniform", "cluster", "full"])
+@pytest.mark.parametrize("tree", [None, [0, [1, 2]]])
+def test_hierarchies_can_be_cross_validated(weights: str, tree: Any) -> None:
+    engine = Engine(holdout=Folds(3))
+    model = HierarchicalClustering(tree=tree, weights=weights, engine=engine, random_state=0).fit(X)
+    curve = model.cv_curve_
+    assert curve.relative.tolist() == list(SHARES)
+    assert np.isfinite(curve.score).all()
+    plain = clone(model).set_params(engine=None).fit(X)
+    # The same tree; of its temperatures the one that is best over the folds.
+    assert model.tree_ == plain.tree_
+    assert [record.temperature for record in model.trace_] == [model.temperature_]
+    assert model.temperature_ == pytest.approx(plain.trace_[0].temperature * curve.best)
+    with pytest.raises(IsothermError, match="a share of the temperature at which"):
+        clone(model).set_params(schedule=Fixed(1.0)).fit(X)
+
+
+@pytest.mark.parametrize("kind", [AspectModel, HierarchicalClustering])
+def test_folds_need_counts_in_memory(kind: Any, tmp_path: Path) -> None:
+    stored = isotherm.StoredCounts.write(tmp_path / "counts", X, memory=64)
+    with pytest.raises(IsothermError, match="folds need them in memory"):
+        kind(3, engine=Engine(holdout=Folds(2)), random_state=0).fit(stored)
 
 
 def test_folds_of_tokens_hold_out_every_token_once() -> None:

@@ -70,6 +70,8 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
     }
     # What may be held out to choose the temperature, the default first.
     _holds_out: ClassVar[tuple[type[Tokens] | type[Rows], ...]] = (Tokens,)
+    # Whether folds may come to different numbers of components.
+    _folds_of_any_number: ClassVar[bool] = False
 
     def _fit(self, X: object, sample_weight: object) -> None:
         self._check_parameters()
@@ -242,7 +244,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
             )
         if not isinstance(asked, Folds):
             return
-        if isinstance(self.n_components, str):
+        if isinstance(self.n_components, str) and not self._folds_of_any_number:
             raise IsothermError(
                 f"holdout={asked!r} with n_components={self.n_components!r}; folds grow different "
                 "numbers of components: hold out once, or give a number of components",

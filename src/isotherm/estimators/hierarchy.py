@@ -13,9 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from isotherm import _checks
 from isotherm._types import Rng
-from isotherm.anneal.callbacks import time_is_up
+from isotherm.anneal.callbacks import Log, time_is_up
+from isotherm.anneal.crossval import Curve
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
+from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.schedule import Adaptive, Fixed, Grid, Schedule
 from isotherm.anneal.start import Start, state_of
 from isotherm.anneal.trace import Fit, Outcome, State
@@ -24,7 +26,8 @@ from isotherm.data.counts import Counts
 from isotherm.data.split import SPLIT_SEED, RandomState
 from isotherm.errors import IsothermError
 from isotherm.estimators.counts import CountEstimator
-from isotherm.estimators.engine import Engine
+from isotherm.estimators.engine import SETTINGS, Engine
+from isotherm.estimators.holdout import Folds
 from isotherm.estimators.parameters import AUTO, Checks, integer, number, number_or_auto, one_of
 from isotherm.estimators.plan import Plan, Table
 from isotherm.estimators.recipe import Fitted, Recipe, planned, steered
@@ -72,7 +75,9 @@ class HierarchicalClustering(CountEstimator):
     temper_prior : bool or "auto"
         Temper P(c) while the tree grows; "auto" only if that predicts clearly better.
     tol, max_iter, engine, n_jobs, device, random_state, verbose
-        As in `AspectModel`; there is no over-relaxation by default.
+        As in `AspectModel`; there is no over-relaxation by default. With `Engine(holdout=Folds(5))`
+        the temperature is the share of that of the tree which is best over folds that grow a tree
+        each; tokens are held out of the fit itself as well, for the tree and the number of sweeps.
 
     Attributes
     ----------
@@ -113,7 +118,8 @@ class HierarchicalClustering(CountEstimator):
         "weights_fraction": number(0.0, 0.9),
         "temper_prior": one_of(True, False, AUTO),
     }
-    _takes = frozenset({"patience", "over_relax", "record_critical", "precision", "callbacks"})
+    _folds_of_any_number = True
+    _takes = frozenset(SETTINGS) - {"batches", "memory_limit"}
     _default_over_relax = False
     # A hierarchy begins at its clusters.
     start: Start | None = None
@@ -260,6 +266,12 @@ class HierarchicalClustering(CountEstimator):
         ]
 
     def _check(self) -> None:
+        if isinstance(self._settings.holdout, Folds) and self.schedule is not None:
+            raise IsothermError(
+                f"holdout={self._settings.holdout!r} with schedule={self.schedule!r}; folds choose "
+                "a share of the temperature at which a tree has grown: leave one of them out",
+                parameter="holdout",
+            )
         Hierarchy((-1,), (0,), aspect_temperature=self.aspect_temperature)
         if self.tree is None:
             return
@@ -277,23 +289,58 @@ class HierarchicalClustering(CountEstimator):
 
     def _fitted(self, table: Table, rng: Rng) -> Fitted:
         recipe = self._full_recipe(table)
+        folds, hold = recipe.hold.folds, dataclasses.replace(recipe.hold, folds=None)
+        recipe = dataclasses.replace(recipe, hold=hold)
+        # Tokens are dealt into a number of parts: anything else has been refused.
+        cv = None if folds is None else folds.cv
+        curve = self._curve(cv, table, recipe) if isinstance(cv, int) else None
         plan, _ = planned(recipe, table, self._engine(recipe.schedule))
         clusters = self._clusters(plan, rng)
-        held_out = self.weights == "cluster" and self.weights_fraction > 0
-        model = Hierarchy(
+        model = self._hierarchy(clusters)
+        run = self._twice(plan, table.counts) if model.held_out else plan
+        annealer = steered(self._engine(recipe.schedule), recipe, plan)
+        shares = SHARES if curve is None else (curve.best,)
+        cooled = self._chosen(model, run, clusters, annealer, rng, shares)
+        fit = self._repeated(model, run, clusters, cooled, rng)
+        plain = dataclasses.replace(fit, model=dataclasses.replace(model, held_out=False))
+        return Fitted(recipe, plan, plain, cooled, curve, clusters=clusters)
+
+    def _hierarchy(self, clusters: Clusters) -> Hierarchy:
+        """The model on the tree of the clusters."""
+        return Hierarchy(
             clusters.tree.parents,
             clusters.tree.leaves,
             self.weights,
             self.aspect_temperature,
-            held_out=held_out,
+            held_out=self.weights == "cluster" and self.weights_fraction > 0,
             critical=self._settings.record_critical or isinstance(self.schedule, Adaptive),
         )
-        run = self._twice(plan, table.counts) if held_out else plan
-        annealer = steered(self._engine(recipe.schedule), recipe, plan)
-        cooled = self._chosen(model, run, clusters, annealer, rng)
-        fit = self._repeated(model, run, clusters, cooled, rng)
-        plain = dataclasses.replace(fit, model=dataclasses.replace(model, held_out=False))
-        return Fitted(recipe, plan, plain, cooled, clusters=clusters)
+
+    def _curve(self, cv: int, table: Table, recipe: Recipe) -> Curve:
+        """Mean score over folds, at shares of the temperature of the clusters of each."""
+        # The user's callbacks are for the fit itself, not for every fold.
+        engine = dataclasses.replace(self._engine(recipe.schedule), callbacks=(Log(),))
+        scores: list[Array] = []
+        for rest, part in table.parts(cv):
+            data, rng = rest.placed(), np.random.default_rng(SPLIT_SEED)
+            beside = data.beside(part)
+            if not (data.summary.total > 0 and beside.summary.total > 0):
+                continue
+            plan = Plan(data, data, HeldoutTokens(beside), recipe.schedule)
+            clusters = self._clusters(plan, rng)
+            model = self._hierarchy(clusters)
+            run = self._twice(plan, rest.counts) if model.held_out else plan
+            fit = self._chosen(model, run, clusters, engine, rng, SHARES)
+            if Outcome.INTERRUPTED in (clusters.fit.outcome, fit.outcome):
+                raise KeyboardInterrupt
+            scores.append(np.log([record.heldout for record in fit.trace]))
+        if not scores:
+            raise IsothermError(
+                f"holdout={self._settings.holdout!r}: in no fold do both parts have tokens; use "
+                "fewer folds or validation_fraction",
+                parameter="holdout",
+            )
+        return Curve(np.array(SHARES), np.exp(np.mean(scores, axis=0)))
 
     @property
     def _grows(self) -> bool:
@@ -315,12 +362,14 @@ class HierarchicalClustering(CountEstimator):
         clusters: Clusters,
         annealer: Annealer,
         rng: np.random.Generator,
+        shares: tuple[float, ...],
     ) -> Fit:
         """The run whose temperature and sweeps the held-out tokens choose."""
         schedule = self.schedule
         if schedule is None:
             T = clusters.temperature
-            schedule = Fixed(T) if plan.heldout is None else Grid(tuple(T * s for s in SHARES))
+            grid = Grid(tuple(T * share for share in shares))
+            schedule = Fixed(T * shares[0]) if plan.heldout is None else grid
         annealer = dataclasses.replace(annealer, schedule=schedule)
         if plan.heldout is not None:
             annealer = dataclasses.replace(annealer, check_every=1)

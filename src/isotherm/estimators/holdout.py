@@ -62,7 +62,9 @@ class Folds:
     """Cross-validation: the temperature that is best on average over folds.
 
     Every fold is cooled by itself, and folds are compared at equal temperatures relative to their
-    first critical temperature; the fit is then cooled, on all counts, to the best one. It costs one
+    first critical temperature (hierarchies: to that at which a tree has grown, and two-sided
+    clusterings, which heat, at equal temperatures); the fit is then cooled, on all counts, to the
+    best one. It costs one
     fit for every fold, and `validation_fraction` has no effect.
 
     Parameters

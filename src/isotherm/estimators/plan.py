@@ -113,6 +113,12 @@ class Table:
             folds = [self._fold_of_rows(rule, *pair) for pair in pairs]
         return [fold for fold in folds if fold is not None]
 
+    def parts(self, cv: int) -> Iterator[tuple[Table, Counts]]:
+        """The rest of the tokens and a part of them, for each of the parts they are dealt into."""
+        _check_in_memory(Folds(cv), self.counts)
+        for rest, part in _dealt(self.counts, cv):
+            yield replace(self, counts=rest), part
+
     def _fold_of_tokens(self, rest: AnyCounts, held: AnyCounts) -> Fold | None:
         """Tokens of the same rows: their perplexity (Hofmann's validation perplexity)."""
         data = self.place(rest, self.weight)
@@ -148,11 +154,7 @@ def curve_over_folds(
 ) -> Curve:
     """Mean score against temperature over the folds, each cooled by itself."""
     schedule = annealer.schedule
-    if not table.counts.in_memory:
-        raise IsothermError(
-            f"{rule!r} with counts on the disk; folds need them in memory: pass X.load(), or use "
-            "validation_fraction"
-        )
+    _check_in_memory(rule, table.counts)
     cools = isinstance(schedule, Exponential | Linear | Adaptive) and schedule.start is None
     if not (cools or isinstance(schedule, Heating)):
         raise IsothermError(
@@ -198,6 +200,15 @@ def _scored(rule: Rows, data: Data, unseen: Data) -> Fold | None:
         return None
     score = HeldoutRows(unseen, rule.train_weight, rule.test_weight, rule.density, rule.per_token)
     return Fold(data, score)
+
+
+def _check_in_memory(rule: object, counts: AnyCounts) -> None:
+    """Refuse folds of counts on the disk."""
+    if not counts.in_memory:
+        raise IsothermError(
+            f"{rule!r} with counts on the disk; folds need them in memory: pass X.load(), or use "
+            "validation_fraction"
+        )
 
 
 def _dealt(counts: Counts, n_parts: int) -> Iterator[tuple[Counts, Counts]]:
