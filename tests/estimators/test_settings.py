@@ -81,6 +81,18 @@ def test_set_params_replaces_the_value_and_leaves_that_of_others() -> None:
     assert other.engine is shared
     assert shared == Engine(patience=4)
     assert AspectModel().set_params(engine__patience=3).engine == Engine(patience=3)
+    both = AspectModel().set_params(engine=shared, engine__over_relax=True).engine
+    assert both == Engine(patience=4, over_relax=True)
+
+
+def test_set_params_sets_all_or_nothing() -> None:
+    model = AspectModel(2, engine=Engine(patience=4))
+    with pytest.raises(IsothermError, match="over_relax=3"):
+        model.set_params(n_components=5, engine__over_relax=3)
+    with pytest.raises(IsothermError, match="patience=2; patience is a setting"):
+        model.set_params(n_components=5, patience=2)
+    assert model.n_components == 2
+    assert model.engine == Engine(patience=4)
 
 
 def test_clones_have_an_equal_engine() -> None:

@@ -123,7 +123,7 @@ class Annealed(BaseEstimator):
         if moved:
             raise IsothermError(_where(moved[0], params[moved[0]], type(self).__name__))
         inside = {name: value for name, value in params.items() if name.startswith("engine__")}
-        super().set_params(**{name: params[name] for name in params if name not in inside})
+        own = {name: params[name] for name in params if name not in inside}
         settings = {name.removeprefix("engine__"): value for name, value in inside.items()}
         unknown = sorted(settings.keys() - self._takes)
         if unknown:
@@ -133,7 +133,9 @@ class Annealed(BaseEstimator):
             )
         if settings:
             # The value may be that of other estimators too: it is replaced, never changed.
-            self.engine = dataclasses.replace(self._own_engine, **settings)
+            engine = _engine_of(own.get("engine", self.engine))
+            own["engine"] = dataclasses.replace(engine, **settings)
+        super().set_params(**own)
         return self
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -235,13 +237,7 @@ class Annealed(BaseEstimator):
     @property
     def _own_engine(self) -> Engine:
         """The engine as it was given."""
-        engine = Engine() if self.engine is None else self.engine
-        if not isinstance(engine, Engine):
-            raise IsothermError(
-                f"engine={engine!r}; it must be an Engine, such as Engine(patience=4), or None",
-                parameter="engine",
-            )
-        return engine
+        return _engine_of(self.engine)
 
     @property
     def _settings(self) -> Engine:
@@ -274,6 +270,17 @@ class Annealed(BaseEstimator):
             stepwise=settings.batches,
             callbacks=callbacks,
         )
+
+
+def _engine_of(given: object) -> Engine:
+    """The value of the parameter `engine`, which may be None."""
+    engine = Engine() if given is None else given
+    if not isinstance(engine, Engine):
+        raise IsothermError(
+            f"engine={engine!r}; it must be an Engine, such as Engine(patience=4), or None",
+            parameter="engine",
+        )
+    return engine
 
 
 def _refusing_moved(init: Callable[..., None]) -> Callable[..., None]:

@@ -145,9 +145,12 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
             CountVectorizer: its `get_feature_names_out()`.
         """
         check_is_fitted(self)
+        return self._telling(self.components_, n_words, by, names)
+
+    def _telling(self, table: Array, n_words: int, by: str, names: object) -> list[list[str]]:
+        """Names of the most telling columns of each row of a table (K, J) of distributions."""
         _checks.integer("n_words", n_words, 1)
         _checks.one_of("by", by, ("probability", "lift"))
-        table = self.components_
         if by == "lift":
             # An average probability in the denominator keeps one-off columns down.
             table = table / (self.unigram_ + 1.0 / len(self.unigram_))

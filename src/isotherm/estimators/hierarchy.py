@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from isotherm import _checks
 from isotherm._types import Rng
 from isotherm.anneal.callbacks import Log, time_is_up
 from isotherm.anneal.crossval import Curve
@@ -191,14 +190,7 @@ class HierarchicalClustering(CountEstimator):
             Names of the columns, as in `top_words`.
         """
         check_is_fitted(self)
-        _checks.integer("n_words", n_words, 1)
-        _checks.one_of("by", by, ("probability", "lift"))
-        table = self.node_components_
-        if by == "lift":
-            table = table / (self.unigram_ + 1.0 / len(self.unigram_))
-        names = self._column_names(names)
-        order = np.argsort(-table, axis=1, kind="stable")[:, :n_words]
-        return [[str(names[j]) for j in row] for row in order]
+        return self._telling(self.node_components_, n_words, by, names)
 
     def word_spread(self, word: object) -> Array:
         """Share of the tokens of a word (column name or number) in each node, (n_nodes,).
