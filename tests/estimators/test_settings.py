@@ -28,8 +28,11 @@ from isotherm import (
     Tokens,
     TwoSidedClustering,
 )
+from isotherm.anneal.callbacks import GenerationRule, HeldoutRule
 from isotherm.estimators.engine import MOVED, SETTINGS
 from isotherm.estimators.hierarchy import SHARES
+from isotherm.estimators.plan import Table
+from isotherm.estimators.recipe import planned, steered
 from isotherm.io.registry import ESTIMATORS
 
 RNG = np.random.default_rng(0)
@@ -250,3 +253,28 @@ def test_rows_may_steer_clusters_too() -> None:
 def test_hold_outs_that_make_no_sense_are_refused(made: Any, message: str) -> None:
     with pytest.raises(IsothermError, match=message):
         made()
+
+
+# How a run is steered ---------------------------------------------------------------------------
+
+
+def test_folds_end_no_colder_than_the_schedule() -> None:
+    noise = np.random.default_rng(0).poisson(1, (200, 100))
+    model = AspectModel(3, engine=Engine(holdout=Folds(3)), random_state=0).fit(noise)
+    # The best relative temperature of the folds is below T = 1 here.
+    assert model.cv_curve_.best * model.first_critical_ < 1.0
+    assert model.temperature_ == 1.0
+
+
+@pytest.mark.parametrize(("n", "rule"), [("auto", GenerationRule), (3, HeldoutRule)])
+def test_the_rule_is_that_of_growing_or_of_cooling(n: Any, rule: Any) -> None:
+    model = AspectModel(n, engine=Engine(patience=7))
+    model.precision_ = "float64"
+    table = Table(isotherm.Counts(X), None, model._data)
+    recipe = model._full_recipe(table)
+    engine = model._engine(recipe.schedule)
+    plan, _ = planned(recipe, table, engine)
+    rules = [one for one in steered(engine, recipe, plan).callbacks if isinstance(one, rule)]
+    assert [one.patience for one in rules] == [7]
+    nothing = plan._replace(heldout=None)
+    assert not any(isinstance(one, rule) for one in steered(engine, recipe, nothing).callbacks)
