@@ -135,6 +135,7 @@ class AspectModel(GrowingEstimator):
         "how many times as often as by chance the {components} of two branches meet in {rows}"
     )
 
+    _mixes = True
     _parameters: ClassVar[Checks] = {"temper_prior": flag, "leave_one_out": flag}
 
     def __init__(

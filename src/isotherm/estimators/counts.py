@@ -32,6 +32,7 @@ from isotherm.data.split import as_generator
 from isotherm.data.stored import StoredCounts, is_stored
 from isotherm.errors import IsothermError
 from isotherm.estimators.base import Annealed
+from isotherm.estimators.exports import Exports
 from isotherm.estimators.holdout import Folds, Rows, Tokens
 from isotherm.estimators.parameters import Checks, integer, number, provides
 from isotherm.estimators.plan import Hold, Table
@@ -57,7 +58,7 @@ class _Weights(NamedTuple):
     weights: Array
 
 
-class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
+class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Exports, Annealed):
     """Base of the estimators for counts; not for direct use."""
 
     # Whether everything goes through `_data`: then rows may come from the disk, block by block.
@@ -80,6 +81,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed
         rng = as_generator(self.random_state)
         self._choose_precision(counts)
         self._set_fitted(self._fitted(Table(counts, weight, self._data), rng))
+        self.row_totals_ = counts.row_totals
 
     def _load_libraries(self, counts: StoredCounts) -> None:
         self._check_parameters()

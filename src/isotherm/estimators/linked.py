@@ -42,6 +42,7 @@ class LinkedEstimator(CountEstimator):
     }
     _takes = frozenset({"precision", "callbacks"})
     _default_over_relax = False
+    _mixes = True
     # Whether a fit goes on at the temperature at which held-out tokens stopped its start.
     keeps_temperature = False
     _streams = False
@@ -105,6 +106,7 @@ class LinkedEstimator(CountEstimator):
         with one_blas_thread():
             fit = recipe.cool(recipe, annealer, plan, rng)
         self._set_fitted(Fitted(recipe, plan, fit, fit))
+        self.row_totals_ = counts.row_totals
 
     def _begin(self, counts: Counts, rng: np.random.Generator) -> tuple[Start, float]:
         """Where the rows begin, and the temperature of the fit unless there is a schedule."""

@@ -242,7 +242,6 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         return counts
 
     def _recipe(self, table: Table) -> Recipe:
-        self.row_totals_ = table.counts.row_totals
         L = self.n_column_components or self.n_components
         model = TwoSided(self.n_components, L, self.temper_prior)
         return Recipe((model,), Heating(rate=0.7), OneSidedFits(), cool=heat_loosely)

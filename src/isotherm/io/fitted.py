@@ -28,7 +28,7 @@ from isotherm.tree import Tree
 # as there; C are components or clusters of rows.
 ARRAYS: Shapes = {
     **{"components_": "K J", "weights_": "K", "row_weights_": "I C", "unigram_": "J"},
-    **{"background_": "J", "labels_": "#I"},
+    **{"background_": "J", "labels_": "#I", "row_totals_": "I"},
 }
 TYPES: Fields = {
     "precision_": str,
