@@ -21,7 +21,7 @@ LAYERS = (
     ("models",),
     ("anneal",),
     ("estimators",),
-    ("datasets", "evaluate", "images", "io", "maps", "retrieval", "text"),
+    ("datasets", "evaluate", "images", "io", "maps", "naming", "retrieval", "text"),
     ("plots", "viewer"),
     ("cli", "", "__main__"),
 )

@@ -1,4 +1,4 @@
-"""What figures and pages ask of a fitted model: its tree, and the words of its branches."""
+"""What figures and pages ask of a fitted model: its tree, words of branches, typical rows."""
 
 from __future__ import annotations
 
@@ -84,3 +84,23 @@ def topic_tree(model: object) -> Tree:
             "OneSidedClustering, a DocumentMixture or a HierarchicalClustering"
         )
     return tree
+
+
+def typical_rows(shares: Array, totals: Array, most: int, least: float = 0.1) -> Array:
+    """Rows that show best what a component is about: pure ones, and of these long ones, in order.
+
+    Parameters
+    ----------
+    shares : (I,)
+        What every row has of the component.
+    totals : (I,)
+        Lengths of the rows.
+    most : int
+        No more than this.
+    least : float
+        Only rows with at least this share.
+    """
+    rows = np.flatnonzero(shares >= least)
+    score = shares[rows].astype(np.float64) ** 2 * np.sqrt(totals[rows])
+    best: Array = rows[np.argsort(-score, kind="stable")[:most]]
+    return best

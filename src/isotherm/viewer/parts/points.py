@@ -10,6 +10,7 @@ import numpy as np
 
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
+from isotherm.estimators.fitted import typical_rows
 from isotherm.models.grid import margin
 from isotherm.viewer.format import (
     NONE_8,
@@ -226,9 +227,7 @@ def typical(weights: Array, mass: Array, most: int = 50, least: float = 0.1) -> 
     """
     found = np.full((weights.shape[1], most), NONE_32, np.uint32)
     for k, share in enumerate(weights.T):
-        rows = np.flatnonzero(share >= least)
-        score = share[rows].astype(np.float64) ** 2 * np.sqrt(mass[rows])
-        best = rows[np.argsort(-score, kind="stable")[:most]]
+        best = typical_rows(share, mass, most, least)
         found[k, : len(best)] = best
     return found
 
