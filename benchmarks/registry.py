@@ -308,6 +308,16 @@ BENCHMARKS = (
         takes="15 minutes",
     ),
     Benchmark(
+        "levels",
+        "quality",
+        "How many topics are there, are they real? The default level next to labels and planted "
+        "numbers, topics of two halves of the documents, the words shown, and what levels cost; "
+        "next to a hierarchical Dirichlet process, BERTopic, LDA, NMF and k-means of tf-idf",
+        data="`20news`, `reuters`, `yahoo-k1b`, `ap`",
+        needs="`make bench-peers`",
+        takes="40 minutes",
+    ),
+    Benchmark(
         "growth",
         "scale",
         "How do seconds of a sweep and peak memory grow with non-zeros, topics and vocabulary, "

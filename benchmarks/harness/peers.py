@@ -59,6 +59,12 @@ PEERS: dict[str, Peer] = {
         "sklearn", "matrices_sklearn.py", "lda", {"max_iter": 10}, "scikit-learn LDA"
     ),
     "sklearn-lsi": Peer("sklearn", "matrices_sklearn.py", "lsi", {}, "LSI (tf-idf, SVD)"),
+    "sklearn-nmf-tfidf": Peer(
+        "sklearn", "matrices_sklearn.py", "nmf-tfidf", {"max_iter": 400}, "NMF of tf-idf"
+    ),
+    "sklearn-kmeans-tfidf": Peer(
+        "sklearn", "matrices_sklearn.py", "kmeans-tfidf", {"n_init": 10}, "k-means of tf-idf"
+    ),
     "tomotopy-lda": Peer(
         "tomotopy", "lda_tomotopy.py", "lda", {"sweeps": 1000}, "tomotopy LDA, 1000 sweeps"
     ),

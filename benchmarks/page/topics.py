@@ -80,6 +80,25 @@ def topic_numbers(document: Document) -> Iterator[Table]:
     )
 
 
+def levels(document: Document) -> Iterator[Table]:
+    """Planted numbers, labels, halves of the documents, words, and what levels cost."""
+    yield Table("Planted numbers of topics", document["summary"])
+    agreed = ("AMI", "ARI", "homogeneity", "completeness", "CPU seconds", "note")
+    keys = ("data", "labels", "method", "K", "error")
+    yield Table(
+        "Number unknown; the error is that of K next to the labels",
+        pick(document["numbers"], *keys, *agreed[:-2], "levels", *agreed[-2:]),
+    )
+    yield Table("Number of labels told", pick(document["told"], *keys[:-1], *agreed))
+    yield Table(
+        "Topics of one half of the documents next to those of the other, by pairs: cosine, and "
+        "share of the ten words shown that are the same",
+        document["halves"],
+    )
+    yield Table("Ten words of each topic, by the ranking of each program", document["words"])
+    yield Table("CPU seconds of a growing fit with levels and without", document["costs"])
+
+
 def growing(document: Document) -> Iterator[Table]:
     """Numbers found, and text next to a grid."""
     if document["planted"]:
@@ -202,6 +221,15 @@ SECTIONS = (
     Section(
         "How many topics?",
         (
+            Part(
+                "levels",
+                "The default level of a growing fit is the number of topics that is shown at "
+                "first; next to it stand programs that come to a number by themselves, and "
+                "programs that are told how many labels there are. Real topics are there in both "
+                "halves of the documents.",
+                levels,
+                title="How many, and are they real?",
+            ),
             Part(
                 "topic_numbers",
                 "The number of topics is unknown to all, but for the rows that say that they are "

@@ -1,4 +1,4 @@
-"""scikit-learn: NMF by Kullback-Leibler, MiniBatchNMF, LDA, and LSI by TruncatedSVD of tf-idf."""
+"""scikit-learn: NMF by Kullback-Leibler, MiniBatchNMF, LDA; of tf-idf LSI, NMF and k-means."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from _adapter import Job, job
+from sklearn.cluster import KMeans
 from sklearn.decomposition import (
     NMF,
     LatentDirichletAllocation,
@@ -84,6 +85,27 @@ def lsi(given: Job) -> None:
     given.finish(topics, np.square(model.singular_values_), documents * signs, shown)
 
 
+def nmf_tfidf(given: Job) -> None:
+    """Topics are directions of tf-idf: what is shown is read from them as they are."""
+    with given.timed():
+        weighted = TfidfTransformer(sublinear_tf=True).fit_transform(given.counts)
+        model = NMF(given.k, random_state=given.seed, **given.settings)
+        documents = model.fit_transform(weighted)
+    topics, weights = factors(documents, model.components_)
+    given.finish(topics, weights, documents * scale(model.components_), model.components_)
+
+
+def kmeans_tfidf(given: Job) -> None:
+    """Topics are the words of the documents of each cluster, shown are the means of tf-idf."""
+    with given.timed():
+        weighted = TfidfTransformer(sublinear_tf=True).fit_transform(given.counts)
+        model = KMeans(given.k, random_state=given.seed, **given.settings)
+        labels = model.fit_predict(weighted)
+    members = np.eye(given.k)[labels]
+    topics = np.asarray(given.counts.T @ members).T
+    given.finish(topics + 1e-12, topics.sum(axis=1) + 1e-12, members, model.cluster_centers_)
+
+
 def scale(components: Any) -> Any:
     return components.sum(axis=1)
 
@@ -93,7 +115,14 @@ def factors(W: Any, H: Any) -> tuple[Any, Any]:
     return H + 1e-12, (W * scale(H)).sum(axis=0) + 1e-12
 
 
-MODELS = {"nmf": nmf, "minibatch-nmf": minibatch, "lda": lda, "lsi": lsi}
+MODELS = {
+    "nmf": nmf,
+    "minibatch-nmf": minibatch,
+    "lda": lda,
+    "lsi": lsi,
+    "nmf-tfidf": nmf_tfidf,
+    "kmeans-tfidf": kmeans_tfidf,
+}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", ConvergenceWarning)  # of the iterations it has by default

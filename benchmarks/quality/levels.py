@@ -1,0 +1,460 @@
+"""How many topics are there, and are they real? Ours next to programs that find or are told it.
+
+The number: the default level of `AspectModel("auto")` next to labels and to planted numbers, with a
+hierarchical Dirichlet process and BERTopic, which nobody tells the number either. A label is not a
+topic, so besides the number stands the agreement of the largest topic of each document with its
+label; told the number of labels, a level or cut of ours stands next to NMF and k-means of tf-idf
+and to LDA.
+
+Real: every program is fitted to two halves of the documents with the same number of topics, that of
+our default level; topics that are there are in both. Cosine of the tables from which each program's
+words are read, and the share of the ten words of matched topics that are the same.
+
+Words: NPMI in the whole collection and diversity of the ten words that each program shows.
+
+Cost: CPU seconds of a growing fit with levels over those of one without.
+
+Everything runs on one thread. Rows are written after every collection. `--kept` fits a peer only
+where the result has no row of it yet, and ours always; without it, all that is asked for is fitted.
+A run of some collections leaves the rows of the others as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from benchmarks.harness import common, labelled, peers
+from benchmarks.harness.labelled import COLLECTIONS, Case
+from benchmarks.page.parts import load, mean, only
+from isotherm import AspectModel, Counts
+from isotherm.evaluate import (
+    ami,
+    ari,
+    coherence,
+    completeness,
+    diversity,
+    homogeneity,
+    match_topics,
+    top_columns,
+)
+
+OURS = "isotherm, default level"
+CUT = "isotherm, as many as labels"
+# Peers that come to a number by themselves: what they are asked to begin with, and settings.
+HDP = "tomotopy-hdp"
+FREE: dict[str, tuple[int, dict[str, Any]]] = {HDP: (2, {"sweeps": 300}), "bertopic": (0, {})}
+TOLD: dict[str, dict[str, Any]] = {
+    "sklearn-nmf-tfidf": {},
+    "sklearn-kmeans-tfidf": {},
+    "tomotopy-lda": {"sweeps": 300},
+}
+NMF = "sklearn-nmf-tfidf"
+PLANTED = (5, 10, 20)
+N_WORDS, MORE = 10, 20  # words shown; the other number of topics at which words are compared
+LIMIT = 900.0  # seconds of a peer
+AGREEMENT = {"AMI": ami, "ARI": ari, "homogeneity": homogeneity, "completeness": completeness}
+# Limits: error of the default number next to labels, on average and at most; cost of levels.
+MEAN_ERROR, MOST_ERROR, MOST_COST = 0.6, 2.0, 2.2
+TABLES = ("numbers", "told", "halves", "words", "costs", "planted")
+
+Row = dict[str, Any]
+
+
+# ---------------------------------------------------------------- programs
+
+
+class Answer(NamedTuple):
+    """Topics of one program: words shown, the table (K, J) of them, and the largest of each row."""
+
+    words: list[list[int]]
+    table: np.ndarray
+    largest: np.ndarray
+    cpu: float
+    error: str = ""
+
+    @property
+    def K(self) -> int:  # noqa: N802
+        return len(self.table)
+
+
+class Ours(NamedTuple):
+    """A growing fit, the model of its default level, how many topics the levels have, and CPU."""
+
+    grown: AspectModel
+    model: AspectModel
+    levels: list[int]
+    cpu: float
+
+
+STAND_IN = 8
+
+
+def ours(counts: Counts) -> Ours:
+    """A fit with levels."""
+    fitted, cpu = timed(lambda: AspectModel("auto", random_state=common.SEED, n_jobs=1).fit(counts))
+    few = min(STAND_IN, fitted.n_components_)
+    model, more = timed(lambda: fitted.cut(few, counts))
+    return Ours(fitted, model, [few, fitted.n_components_], cpu + more)
+
+
+def without_levels(counts: Counts) -> float:
+    """CPU seconds of a growing fit alone."""
+    return timed(lambda: AspectModel("auto", random_state=common.SEED, n_jobs=1).fit(counts))[1]
+
+
+def sized(counts: Counts, k: int) -> Answer:
+    """Ours with a number of topics."""
+    model, cpu = timed(lambda: AspectModel(k, random_state=common.SEED, n_jobs=1).fit(counts))
+    return answer_of(model, cpu)
+
+
+def timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    """What a call returns, and its CPU seconds; threads of BLAS that wait count as busy."""
+    with threadpool_limits(1, "blas"):
+        begin = time.process_time()
+        found = call()
+        return found, time.process_time() - begin
+
+
+def answer_of(model: AspectModel, cpu: float) -> Answer:
+    """What a model of ours shows."""
+    words = [columns.tolist() for columns in top_columns(model.components_, N_WORDS)]
+    return Answer(words, model.components_, np.asarray(model.row_weights_).argmax(axis=1), cpu)
+
+
+class Rivals:
+    """Fits of peers to one case, each made once."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.fits: dict[tuple[Any, ...], Answer] = {}
+
+    def fit(self, name: str, k: int, half: int | None = None, **settings: Any) -> Answer:
+        """A peer on all documents, or on one half of them."""
+        key = (name, k, half)
+        if key not in self.fits:
+            rows = np.arange(self.case.counts.n_rows) if half is None else halves(self.case)[half]
+            own = None if self.case.texts is None else [self.case.texts[i] for i in rows]
+            matrix = self.case.counts.matrix[rows]
+            found = peers.fit(
+                name, matrix, k, common.SEED, texts=own, timeout=LIMIT, **settings
+            )  # fmt: skip
+            self.fits[key] = shown_by(found)
+            print(f"  {self.case.name}: {name}, K = {k}: {found.cpu:.1f} CPU s", flush=True)
+        return self.fits[key]
+
+
+def shown_by(fit: peers.PeerFit) -> Answer:
+    """Topics of a peer, or why there are none."""
+    if fit.error:
+        return Answer([], np.zeros((0, 0)), np.zeros(0, int), float("nan"), fit.error)
+    table = np.maximum(fit.shown, 0.0)
+    empty = ~table.any(axis=1)
+    table[empty] = 1e-12  # a topic without words is like no other
+    words = [columns.tolist() for columns in top_columns(table, N_WORDS)]
+    words = [[] if none else row for none, row in zip(empty, words, strict=True)]
+    return Answer(words, table, np.asarray(fit.documents).argmax(axis=1), fit.cpu)
+
+
+def halves(case: Case) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of the two halves of the documents, the same for every program."""
+    mixed = np.random.default_rng(common.SEED).permutation(case.counts.n_rows)
+    middle = len(mixed) // 2
+    return np.sort(mixed[:middle]), np.sort(mixed[middle:])
+
+
+# ---------------------------------------------------------------- measures
+
+
+def agreement(case: Case, largest: np.ndarray) -> Row:
+    """Of the largest topic of each labelled document with its label, by every measure."""
+    if case.labels is None:
+        return dict.fromkeys(AGREEMENT)
+    scored = case.labels >= 0
+    return {name: of(case.labels[scored], largest[scored]) for name, of in AGREEMENT.items()}
+
+
+def numbered(case: Case, method: str, one: Answer, levels: Sequence[int] = ()) -> Row:
+    """Row of a number: next to the labels, and how topics agree with them."""
+    row: Row = {"data": case.name, "labels": case.n_groups or None, "method": method}
+    if one.error:
+        blank = dict.fromkeys(("K", "error", *AGREEMENT, "levels", "CPU seconds"))
+        return row | blank | {"note": one.error}
+    off = abs(one.K - case.n_groups) / case.n_groups if case.n_groups else None
+    row |= {"K": one.K, "error": off} | agreement(case, one.largest)
+    return row | {"levels": ", ".join(map(str, levels)), "CPU seconds": one.cpu, "note": ""}
+
+
+def worded(case: Case, method: str, one: Answer) -> Row:
+    """Row of words: do they occur together, and are they different?"""
+    row: Row = {"data": case.name, "K": one.K or None, "method": method}
+    lists = [[str(j) for j in words] for words in one.words if words]
+    if not lists:
+        return row | {"NPMI": None, "diversity": None}
+    names = [str(j) for j in range(case.counts.n_columns)]
+    named = Counts(case.counts.matrix, column_names=names)
+    found = coherence(lists, named, n_words=N_WORDS).mean
+    return row | {"NPMI": found, "diversity": diversity(lists, N_WORDS)}
+
+
+def halved(case: Case, method: str, pair: Sequence[Answer]) -> Row:
+    """Row of two halves: how alike are matched topics, and how many of their words?"""
+    row: Row = {"data": case.name, "K": pair[0].K, "method": method}
+    if pair[0].error or pair[1].error:
+        return row | {"cosine": None, "same words": None}
+    matching = match_topics(pair[0].table, pair[1].table)
+    both = zip(matching.first, matching.second, strict=True)
+    same = [len({*pair[0].words[a]} & {*pair[1].words[b]}) / N_WORDS for a, b in both]
+    return row | {"cosine": matching.mean, "same words": float(np.mean(same))}
+
+
+# ---------------------------------------------------------------- one case
+
+
+class Sheet:
+    """The rows so far, by table; those of an earlier run stand in until they are measured anew."""
+
+    def __init__(self, before: Any, kept: bool) -> None:
+        self.rows: dict[str, list[Row]] = {
+            name: list((before or {}).get(name, ())) for name in TABLES
+        }
+        self.kept = kept
+
+    def put(self, table: str, row: Row, *keys: str) -> None:
+        """A row, in the place of those that are alike in these columns."""
+        own = {key: row[key] for key in keys}
+        rows = self.rows[table]
+        at = next((i for i, old in enumerate(rows) if only([old], **own)), len(rows))
+        rows[:] = [old for old in rows if not only([old], **own)]
+        rows.insert(at, row)
+
+    def peer(self, table: str, call: Callable[[], Row], *keys: str, **key: Any) -> None:
+        """A row of a peer, measured unless it is there and to be kept."""
+        if not (self.kept and only(self.rows[table], **key)):
+            self.put(table, call(), *key, *keys)
+
+
+def measure(sheet: Sheet, case: Case, options: argparse.Namespace) -> None:
+    """All rows of a collection."""
+    print(case.name, flush=True)
+    rivals, own = Rivals(case), ours(case.counts)
+    default = answer_of(own.model, own.cpu)
+    sheet.put("numbers", numbered(case, OURS, default, own.levels), "data", "method")
+    plain = without_levels(case.counts)
+    cost = {"data": case.name, "with levels, CPU s": own.cpu, "without, CPU s": plain}
+    sheet.put("costs", cost | {"ratio": own.cpu / plain}, "data")
+    for name, (k, settings) in FREE.items():
+        if name not in options.without:
+            free(sheet, case, rivals, name, k, settings)
+    told(sheet, case, rivals, own, options)
+    words(sheet, case, rivals, own, default)
+    reproduced(sheet, case, rivals, default.K, options)
+
+
+def free(
+    sheet: Sheet, case: Case, rivals: Rivals, name: str, k: int, settings: dict[str, Any]
+) -> None:
+    """A peer that comes to a number by itself."""
+    shown = title(name)
+
+    def fit() -> Answer:
+        return rivals.fit(name, k, **settings)
+
+    key = {"data": case.name, "method": shown}
+    sheet.peer("numbers", lambda: numbered(case, shown, fit()), **key)
+    sheet.peer("words", lambda: worded(case, shown, fit()), **key)
+
+
+def told(sheet: Sheet, case: Case, rivals: Rivals, own: Ours, options: argparse.Namespace) -> None:
+    """All that are told how many labels there are."""
+    if not case.n_groups:
+        return
+    few, cpu = with_topics(own, case, case.n_groups)
+    sheet.put("told", numbered(case, CUT, answer_of(few, own.cpu + cpu)), "data", "method")
+    for name, settings in TOLD.items():
+        if name in options.without:
+            continue
+
+        def row(name: str = name, settings: dict[str, Any] = settings) -> Row:
+            return numbered(case, title(name), rivals.fit(name, case.n_groups, **settings))
+
+        sheet.peer("told", row, data=case.name, method=title(name))
+
+
+def with_topics(own: Ours, case: Case, k: int) -> tuple[AspectModel, float]:
+    """The level with so many topics, or a cut to them, and its CPU seconds."""
+    if k == own.model.n_components_:
+        return own.model, 0.0
+    if k > own.grown.path_[-1].n_components:
+        return timed(lambda: AspectModel(k, random_state=common.SEED, n_jobs=1).fit(case.counts))
+    return timed(lambda: own.grown.cut(k, case.counts))
+
+
+def words(sheet: Sheet, case: Case, rivals: Rivals, own: Ours, default: Answer) -> None:
+    """Words of ours next to those of NMF with as many topics."""
+    sizes = dict.fromkeys(k for k in (default.K, case.n_groups, MORE) if k)
+    for k in sizes:
+        few = answer_of(with_topics(own, case, k)[0], 0.0)
+        sheet.put("words", worded(case, "isotherm", few), "data", "K", "method")
+        for name in (NMF,) if k != case.n_groups else TOLD:
+
+            def row(name: str = name, k: int = k) -> Row:
+                return worded(case, title(name), rivals.fit(name, k, **TOLD[name]))
+
+            sheet.peer("words", row, data=case.name, K=k, method=title(name))
+
+
+def reproduced(
+    sheet: Sheet, case: Case, rivals: Rivals, k: int, options: argparse.Namespace
+) -> None:
+    """Topics of two halves of the documents, with the number of our default level."""
+    pair = [sized(case.counts.take_rows(rows), k) for rows in halves(case)]
+    sheet.put("halves", halved(case, "isotherm", pair), "data", "K", "method")
+    for name, settings in TOLD.items():
+        if name in options.without:
+            continue
+
+        def row(name: str = name, settings: dict[str, Any] = settings) -> Row:
+            both = [rivals.fit(name, k, half, **settings) for half in (0, 1)]
+            return halved(case, title(name), both)
+
+        sheet.peer("halves", row, data=case.name, K=k, method=title(name))
+
+
+def title(name: str) -> str:
+    """What stands in tables for a peer: its name without the settings of other benchmarks."""
+    return peers.PEERS[name].shown.split(",")[0]
+
+
+# ---------------------------------------------------------------- planted numbers
+
+
+def planted(sheet: Sheet, seeds: int, sizes: Sequence[int], without: Sequence[str]) -> None:
+    """The numbers that ours and the Dirichlet process come to where they are known."""
+    for draw, K, seed in itertools.product(labelled.PLANTED, sizes, range(seeds)):
+        case = draw(K, seed)
+        key = {"data": case.name, "planted": K, "seed": seed}
+        own = ours(case.counts)
+        row = numbered(case, OURS, answer_of(own.model, own.cpu), own.levels)
+        sheet.put("planted", key | row, *key, "method")
+        if HDP not in without:
+            rival_of_planted(sheet, case, key)
+
+
+def rival_of_planted(sheet: Sheet, case: Case, key: Row) -> None:
+    """The row of the Dirichlet process for a planted table."""
+    start, settings = FREE[HDP]
+
+    def row() -> Row:
+        return key | numbered(case, title(HDP), Rivals(case).fit(HDP, start, **settings))
+
+    sheet.peer("planted", row, **key, method=title(HDP))
+
+
+def planted_table(rows: Sequence[Row]) -> list[Row]:
+    """For every kind of documents and method: the numbers, and how many are right."""
+    table = []
+    for data, method in dict.fromkeys((row["data"], row["method"]) for row in rows):
+        own = [row for row in only(rows, data=data, method=method) if row["K"]]
+        entry: Row = {"documents": data, "method": method}
+        for K in dict.fromkeys(row["planted"] for row in rows):
+            entry[f"planted {K}"] = ", ".join(str(row["K"]) for row in only(own, planted=K))
+        right = [row["K"] == row["planted"] for row in own]
+        near = [abs(row["K"] - row["planted"]) <= 1 for row in own]
+        entry |= {"exact": mean(right), "within one": mean(near)}
+        table.append(entry | {name: mean(row[name] for row in own) for name in ("AMI", "error")})
+    return table
+
+
+# ---------------------------------------------------------------- judging
+
+
+def judge(rows: dict[str, list[Row]]) -> list[common.Target]:
+    """What the numbers, halves, words and costs should be."""
+    targets = [
+        common.Target(f"planted, {row['documents']}: share of numbers exact", row["exact"], low=1.0)
+        for row in planted_table(rows["planted"])
+        if row["method"] == OURS
+    ]
+    errors = [r["error"] for r in only(rows["numbers"], method=OURS) if r["error"] is not None]
+    if errors:
+        name = "labelled: error of the default number next to the labels"
+        targets.append(common.Target(f"{name}, mean", mean(errors), high=MEAN_ERROR))
+        targets.append(common.Target(f"{name}, most", max(errors), high=MOST_ERROR))
+    for table, method, what in (("numbers", OURS, "default level"), ("told", CUT, "told")):
+        targets += leads(rows[table], method, "AMI", f"AMI, {what} - best peer")
+    targets += leads(rows["halves"], "isotherm", "cosine", "halves, cosine, ours - best peer")
+    for measure in ("NPMI", "diversity"):
+        own = [r for r in rows["words"] if r["method"] in ("isotherm", title(NMF))]
+        targets += leads(own, "isotherm", measure, f"{measure}, ours - NMF of tf-idf")
+    if rows["costs"]:
+        most = max(row["ratio"] for row in rows["costs"])
+        targets.append(common.Target("cost of levels, CPU, most", most, high=MOST_COST))
+    return targets
+
+
+def leads(rows: Sequence[Row], method: str, measure: str, name: str) -> list[common.Target]:
+    """Ours less the best of the others, where both are measured on the same data, by number."""
+    targets = []
+    for own in only(rows, method=method):
+        same = only(rows, data=own["data"])
+        if "labels" not in own:  # of the same number of topics
+            same = only(same, K=own["K"])
+        rest = [row[measure] for row in same if row is not own and row[measure] is not None]
+        if rest and own[measure] is not None:
+            of = own["data"] if "labels" in own else f"{own['data']}, K = {own['K']}"
+            targets.append(common.Target(f"{of}: {name}", own[measure] - max(rest), low=0.0))
+    return targets
+
+
+def report(info: Row, sheet: Sheet) -> list[common.Target]:
+    """Targets of what there is so far; written down, so that nothing is lost."""
+    targets = judge(sheet.rows)
+    common.write_results(
+        "levels", info, summary=planted_table(sheet.rows["planted"]), **sheet.rows,
+        targets=[target.row() for target in targets],
+    )  # fmt: skip
+    return targets
+
+
+def quick(sheet: Sheet) -> None:
+    """Planted numbers of five topics without peers: half a minute, and no file."""
+    planted(sheet, 1, PLANTED[:1], list(FREE))
+    common.print_table(planted_table(sheet.rows["planted"]), "Planted numbers")
+    common.print_targets(judge(sheet.rows))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--corpora", nargs="*", default=list(COLLECTIONS))
+    parser.add_argument("--seeds", type=int, default=3, help="tables for each planted number")
+    parser.add_argument("--kept", action="store_true", help="of peers, rows of the last result")
+    parser.add_argument("--without", nargs="*", default=[], help="peers to leave out")
+    parser.add_argument("--quick", action="store_true", help="planted numbers alone, and no file")
+    options = parser.parse_args()
+    info = common.machine()
+    common.print_machine(info)
+    ours(labelled.mixed(3, 0).counts)  # compiles
+    if options.quick:
+        return quick(Sheet(None, kept=False))
+    sheet = Sheet(load("levels"), options.kept)
+    planted(sheet, options.seeds, PLANTED, options.without)
+    report(info, sheet)
+    for name in options.corpora:
+        measure(sheet, COLLECTIONS[name](), options)
+        targets = report(info, sheet)
+    common.print_table(planted_table(sheet.rows["planted"]), "Planted numbers")
+    for table in TABLES[:-1]:
+        common.print_table(sheet.rows[table], table.capitalize())
+    common.print_targets(targets)
+
+
+if __name__ == "__main__":
+    main()
