@@ -91,6 +91,8 @@ class AspectModel(GrowingEstimator):
         P(x|a) of the training rows (the symmetric view).
     row_marginal_ : (I,)
         p(x) of the training rows.
+    names_ : tuple of str (K,)
+        A short name of each aspect, of the words that tell most of it; no two are the same.
     n_components_ : int
         Number of aspects.
     topic_tree_ : Tree

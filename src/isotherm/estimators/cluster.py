@@ -98,7 +98,8 @@ class OneSidedClustering(GrowingEstimator):
         differences between components that is left where its branches are one.
     n_components_, tree_, path_
         As in `AspectModel`.
-    temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_, precision_
+    names_, temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_,
+    precision_
         As in `AspectModel`.
 
     Examples

@@ -34,9 +34,11 @@ from isotherm.errors import IsothermError
 from isotherm.estimators.base import Annealed
 from isotherm.estimators.exports import Exports
 from isotherm.estimators.holdout import Folds, Rows, Tokens
+from isotherm.estimators.names import names_of
 from isotherm.estimators.parameters import Checks, integer, number, provides
 from isotherm.estimators.plan import Hold, Table
 from isotherm.estimators.recipe import Fitted, Recipe, fit_table
+from isotherm.estimators.words import telling
 from isotherm.kernels.base import Kernels
 from isotherm.kernels.cpu.dense import one_blas_thread
 from isotherm.models.base import DEAD, CountModel, distinct_components
@@ -161,7 +163,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Exports,
         return [[str(names[j]) for j in row] for row in order]
 
     def describe(self, n_words: int = 8, *, names: object = None) -> Description:
-        """Readable summary of the fit: a line on the run, a line per component.
+        """Readable summary of the fit: a line on the run, a line per component with its name.
 
         A str, which a notebook shows as a table.
 
@@ -181,9 +183,13 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Exports,
             head += f"\n{self.outcome_}"
         words = self.top_words(n_words, names=names)
         order = np.argsort(-self.weights_, kind="stable").tolist()
-        rows = [(k, f"{100 * self.weights_[k]:.1f} %", " ".join(words[k])) for k in order]
-        lines = [f"{k:4d}  {share:>7}  {shown}" for k, share, shown in rows]
-        part = Part(("component", "share", "words"), rows)
+        called = self.names_ if names is None else self._names_by(self._column_names(names))
+        width = max(map(len, called))
+        rows = [
+            (k, f"{100 * self.weights_[k]:.1f} %", called[k], " ".join(words[k])) for k in order
+        ]
+        lines = [f"{k:4d}  {share:>7}  {name:{width}}  {shown}" for k, share, name, shown in rows]
+        part = Part(("component", "share", "name", "words"), rows)
         return Description("\n".join([head, *lines]), (head, part))
 
     # What a shell says -----------------------------------------------------------------------
@@ -358,6 +364,14 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Exports,
             self.tree_: Tree = cooled.tree
             self.path_: tuple[Step, ...] = cooled.path
         self._attributes(fitted)
+        self._name_components()
+
+    def _name_components(self) -> None:
+        """Give every component a name by the words that tell most of it."""
+        self.names_ = self._names_by(self._column_names())
+
+    def _names_by(self, words: Array) -> tuple[str, ...]:
+        return names_of(telling(self.components_, self.background_), words)
 
     def _heldout(self, X: object, X_heldout: object, smoothing: float) -> tuple[float, float]:
         _checks.number("smoothing", smoothing, 0.0, 1.0)

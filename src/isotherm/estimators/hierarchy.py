@@ -95,7 +95,8 @@ class HierarchicalClustering(CountEstimator):
         P(y|c), the mixture of the nodes on the path to leaf c.
     weights_ : (K,)
         P(c).
-    temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_, precision_
+    names_, temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_,
+    precision_
         As in `AspectModel`; `trace_` is of the hierarchy, `growth_trace_` of its clusters.
 
     Examples

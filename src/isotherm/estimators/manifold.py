@@ -64,7 +64,7 @@ class LapPLSI(LinkedEstimator):
         Training rows without counts; they have equal weights and no links.
     free_energy_ : float
         Minus the objective.
-    temperature_, trace_, outcome_, n_iter_, n_components_, n_distinct_, precision_
+    names_, temperature_, trace_, outcome_, n_iter_, n_components_, n_distinct_, precision_
         As in `AspectModel`.
 
     Examples
@@ -143,7 +143,7 @@ class LTM(LinkedEstimator):
     ----------
     components_, weights_, row_weights_, graph_, neighbors_, free_energy_
         As in `LapPLSI`.
-    temperature_, trace_, outcome_, n_iter_, n_components_, n_distinct_, precision_
+    names_, temperature_, trace_, outcome_, n_iter_, n_components_, n_distinct_, precision_
         As in `AspectModel`.
     """
 
@@ -223,7 +223,7 @@ class DTM(LinkedEstimator):
         Sweeps that found no rows with a higher Q2 and no lower likelihood.
     components_, weights_, row_weights_, graph_, neighbors_, free_energy_
         As in `LapPLSI`.
-    temperature_, trace_, outcome_, n_iter_, n_components_, n_distinct_, precision_
+    names_, temperature_, trace_, outcome_, n_iter_, n_components_, n_distinct_, precision_
         As in `AspectModel`.
     """
 

@@ -98,7 +98,8 @@ class PCP(ProjectionEstimator):
         mixture of the mean clusters, no bound; "fresh": a row may also open one of the unused
         clusters, whose mixture is then its own; "completion": half of the tokens of a row predicted
         from the other half. "auto" is "fresh" with n_clusters="documents", else "bound".
-    temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_, precision_
+    names_, temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_,
+    precision_
         As in `TTMM`.
 
     Examples

@@ -68,7 +68,8 @@ class TTMM(ProjectionEstimator):
     definitions : tuple of str
         Of `perplexity`: "mean" (the default), the log of the mixture of the clusters' means, or
         "completion", half of the tokens of a row predicted from the other half.
-    temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_, precision_
+    names_, temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_,
+    precision_
         As in `AspectModel`; `n_distinct_` is that of topics, and of two runs the trace is that of
         the better one.
 

@@ -94,7 +94,8 @@ class TwoSidedClustering(BiclusterMixin, CountEstimator):
         P(y|c).
     weights_ : (K,)
         Share of the rows in each cluster.
-    temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_, precision_
+    names_, temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_,
+    precision_
         As in `AspectModel`.
 
     Examples

@@ -42,6 +42,7 @@ TYPES: Fields = {
     "tree_": Tree,
     "cv_curve_": Curve,
     "topic_tree_": Tree,
+    "names_": tuple[str, ...],
 }
 LABELS = {"feature_names_in_": "J", "row_names_": "I"}
 PRECISIONS = ("float32", "float64", "bfloat16")
@@ -95,6 +96,7 @@ def _check_together(fitted: Fields, known: Registered) -> None:
             parts.check_array(name, fitted[name], shape, sizes)
     for name, letter in LABELS.items():
         _check_labels(name, fitted.get(name), sizes.get(letter))
+    _check_component_names(fitted.get("names_"), sizes.get("K"))
     known.check(fitted, sizes)
     for step in fitted.get("path_", ()):
         parts.check_params(step.model, step.params, {"J": sizes["J"]})
@@ -142,6 +144,20 @@ def _check_labels(name: str, value: Any, length: int | None) -> None:
         fine = isinstance(value, list | tuple) and name == "row_names_"
     if not fine or (length is not None and len(value) != length):
         raise ValueError(f"{name} has not {length} names")
+
+
+def _check_component_names(names: tuple[str, ...] | None, n_components: int | None) -> None:
+    """Refuse names that are not one for each component, different from all others."""
+    if names is None:
+        return
+    if len(names) != n_components or len(set(names)) < len(names) or not all(names):
+        raise ValueError(f"names_ {reprlib.repr(names)[:80]} of {n_components} components")
+
+
+def named(estimator: Any) -> None:
+    """Name the components of a model that is of a file from before they had names."""
+    if hasattr(estimator, "components_") and not hasattr(estimator, "names_"):
+        estimator._name_components()
 
 
 def check_neighbors(value: Neighbors) -> None:

@@ -203,7 +203,7 @@ def known() -> Registry:
     registry.add("Tree", checked(restored, parts.check_fields))
     registry.add("Engine", checked(engine_entry(), parts.check_fields))
     for one in ESTIMATORS:
-        registry.add(one.__name__, checked(estimator(one), fitted.check))
+        registry.add(one.__name__, checked(estimator(one), fitted.check, fitted.named))
     registry.add("WordCounts", checked(estimator(word_counts.WordCounts)))
     registry.add("Counts", _file.entry())
     restored = plain(corpus.CorpusMap)._replace(build=corpus.restored)
