@@ -38,7 +38,7 @@ ONLY_IN = {
     "matplotlib": ("plots",),
     "narwhals": ("data.frames",),
     "numba": ("kernels",),
-    "pandas": (),
+    "pandas": ("data.frames",),
     "polars": (),
     "pyarrow": ("text.arrow",),
     "pynndescent": ("graph.labels",),

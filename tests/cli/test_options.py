@@ -12,7 +12,8 @@ import pytest
 
 from isotherm import AspectModel, IsothermError, cli, load
 from isotherm.cli import options, parser, runs
-from isotherm.cli.options import OPTIONS, Option
+from isotherm.cli.option import Option
+from isotherm.cli.options import OPTIONS
 from isotherm.cli.readers import at_least
 from isotherm.text.kinds import BAGS, DOCUMENTS
 from isotherm.text.options import CountOptions

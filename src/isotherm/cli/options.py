@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import UnionType
 from typing import Any
 
 from isotherm.cli.models import KINDS
+from isotherm.cli.option import Option
 from isotherm.cli.readers import (
     at_least,
     budget,
@@ -31,85 +30,6 @@ from isotherm.cli.readers import (
 )
 
 # The table ----------------------------------------------------------------------------------------
-
-
-def _same(value: object) -> object:
-    return value
-
-
-@dataclass(frozen=True)
-class Option:
-    """An option of a verb.
-
-    Attributes
-    ----------
-    flags : str
-        As they are written, "-o --out"; the first long one is its name.
-    help : str
-    read : callable
-        From a text to the value.
-    default : object
-    choices, metavar, is_required
-        As argparse has them.
-    is_flag : bool
-        Whether it is given without a value; `is_switch` is one that has an opposite as well.
-    group : str, optional
-        Heading of the help that it stands below.
-    in_files : bool
-        Whether configuration files may have it.
-    saved : type, optional
-        Type that it has in `run.json`; an option that does not decide the result has none.
-    field : str
-        The setting of `CountOptions` that it gives.
-    is_rule : bool
-        Whether it says what a word is: new texts are counted in the same way.
-    in_python : callable
-        From the value here, or in `run.json`, to that of the field.
-    named : tuple of str
-        Other parameters that messages of the library may name.
-    way : str
-        What messages advise instead of what helps in Python alone.
-    """
-
-    flags: str
-    help: str
-    read: Callable[[str], object] = str
-    default: Any = None
-    choices: tuple[object, ...] | None = None
-    metavar: str | None = None
-    is_required: bool = False
-    is_flag: bool = False
-    is_switch: bool = False
-    group: str | None = None
-    in_files: bool = True
-    saved: type | UnionType | None = None
-    field: str = ""
-    is_rule: bool = False
-    in_python: Callable[[Any], object] = _same
-    named: tuple[str, ...] = ()
-    way: str = ""
-
-    @property
-    def long(self) -> list[str]:
-        """Its long flags, also those that switch it off."""
-        flags = [flag for flag in self.flags.split() if flag.startswith("--")]
-        return [*flags, *(f"--no-{flag[2:]}" for flag in flags if self.is_switch)]
-
-    @property
-    def flag(self) -> str:
-        """How messages call it."""
-        return self.long[0]
-
-    @property
-    def name(self) -> str:
-        """Its name among the parsed options."""
-        return self.flag[2:].replace("-", "_")
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """What it is called in messages of the library."""
-        return (self.field, *self.named) if self.field else self.named
-
 
 FORCE = Option("--force", "replace what is there already", is_flag=True, in_files=False)
 # Options that all verbs have, after their own.
@@ -128,6 +48,8 @@ FORMATS = (
     *("folder", "lines", "jsonl", "json", "csv", "html", "smart", "trec", "parquet", "arrow"),
     *("uci", "ldac", "vw", "matrix-market", "npz", "npy"),
 )
+# Tables that are exported.
+TABLES = ("topics", "words", "documents", "tree", "components")
 READING = (
     Option(
         "--format",
@@ -501,6 +423,32 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
         ),
         FORCE,
         Option("--no-open", "do not open the browser", is_flag=True),
+    ),
+    "export": (
+        Option(
+            "-o --out",
+            "file to write (.csv, .json, .parquet)",
+            read=Path,
+            metavar="FILE",
+            is_required=True,
+        ),
+        Option(
+            "--what",
+            "topics, words of topics, documents, tree, or components: all words in all topics "
+            "(%(default)s)",
+            choices=TABLES,
+            default="topics",
+            metavar="TABLE",
+            named=("what",),
+        ),
+        Option(
+            "--format",
+            "csv, json or parquet; told by the ending of the file unless given",
+            choices=("csv", "json", "parquet"),
+            metavar="NAME",
+        ),
+        Option("-n --words", "words of each topic (%(default)s)", read=at_least(1), default=10),
+        FORCE,
     ),
     "info": (Option("--format", "of documents", choices=FORMATS, metavar="NAME"),),
     "segment": (

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Never
 
 from isotherm.cli import VERBS
-from isotherm.cli.options import Option, of_verb
+from isotherm.cli.option import Option
+from isotherm.cli.options import of_verb
 from isotherm.cli.suggest import did_you_mean, existing
 from isotherm.errors import IsothermError
 

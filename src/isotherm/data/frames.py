@@ -1,9 +1,10 @@
-"""Data frames of any library, read as plain arrays.
+"""Data frames of any library, read as plain arrays; and frames of pandas made of columns.
 
-The only place that imports narwhals, which understands pandas, polars, pyarrow and others.
+The only place that imports narwhals, which understands pandas, polars, pyarrow and others, and
+pandas, for whoever asks for a frame.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,6 +86,30 @@ def read_rows(X: object) -> Iterator[Fields]:
     frame, _ = _open(X)
     rows: Iterator[dict[str, object]] = frame.iter_rows(named=True)
     return rows
+
+
+def pandas_frame(columns: Mapping[str, object]) -> Any:
+    """Frame of pandas with columns in order: lists, or arrays; whole numbers may be missing."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise IsothermError(
+            "frames are made by pandas, which is not installed: pip install pandas; or write the "
+            "table to a file by export()"
+        ) from error
+    return pd.DataFrame(
+        {
+            name: pd.array(values, dtype="Int64") if _whole_or_missing(values) else values
+            for name, values in columns.items()
+        }
+    )
+
+
+def _whole_or_missing(values: object) -> bool:
+    """Whether it is a list of integers, some of which are None."""
+    if not isinstance(values, list):
+        return False
+    return {type(one) for one in values} <= {int, type(None)} and len(values) > 0
 
 
 def _open(X: Any) -> tuple[Any, object]:

@@ -5,7 +5,9 @@ Plain functions of a fitted estimator; `Exports` has them as methods.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from isotherm import _checks
 from isotherm._types import Fields
 from isotherm.anneal.fold import fold_in
+from isotherm.data import frames
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
 from isotherm.data.split import RandomState, as_generator
@@ -21,6 +24,7 @@ from isotherm.errors import IsothermError
 
 if TYPE_CHECKING:
     from isotherm.estimators.counts import CountEstimator
+    from isotherm.estimators.tables import Columns
 
 # Bytes of the largest dense table that is made.
 LARGEST = 2_000_000_000
@@ -84,6 +88,76 @@ class Exports:
             Names of the columns, as in `top_words`.
         """
         return to_pyldavis(_fitted(self), X, names)
+
+    def to_frame(
+        self,
+        what: str = "topics",
+        X: object = None,
+        *,
+        n_words: int = 10,
+        names: object = None,
+        row_names: object = None,
+    ) -> Any:
+        """What there is to know, as a data frame of pandas.
+
+        Parameters
+        ----------
+        what : {"topics", "words", "documents", "tree", "components"}
+            "topics": a line per topic with its share and its words. "words": a line per word of a
+            topic, with its probability and its lift (how many times as often as in all rows).
+            "documents": a line per row with its length, the topic with the largest weight, and the
+            weights of all topics. "tree": a line per node of the tree of topics. "components": a
+            line per column of the counts, with its probability in each topic.
+        X : counts (I, J), optional
+            Rows to tell of with "documents"; the training rows by default.
+        n_words : int
+            Words of each topic or node.
+        names : sequence (J,), optional
+            Names of the columns, as in `top_words`.
+        row_names : sequence (I,), optional
+            Names of the rows, with "documents", where X has none.
+        """
+        table = self._table(what, X, n_words, names, row_names)
+        return frames.pandas_frame(table)
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        what: str = "topics",
+        X: object = None,
+        *,
+        format: str | None = None,
+        n_words: int = 10,
+        names: object = None,
+        row_names: object = None,
+    ) -> Path:
+        """Path of the file with a table of `to_frame` that was written.
+
+        An older file is replaced in one step. In CSV, text that a spreadsheet would take for a
+        formula (it begins with =, +, -, @, a tab or a return) gets an apostrophe in front.
+
+        Parameters
+        ----------
+        path : str or path
+        what, X, n_words, names, row_names
+            As in `to_frame`.
+        format : {"csv", "json", "parquet"}, optional
+            By default the ending of the path says it. JSON is a list of a mapping per line of the
+            table; Parquet needs pyarrow.
+        """
+        from isotherm.io.tables import format_of, write_table
+
+        wanted = format_of(path, format)
+        table = self._table(what, X, n_words, names, row_names)
+        return write_table(path, table, wanted)
+
+    def _table(
+        self, what: str, X: object, n_words: int, names: object, row_names: object
+    ) -> Columns:
+        from isotherm.estimators.tables import columns_of
+
+        model = _fitted(self)
+        return columns_of(model, what, X, n_words=n_words, names=names, row_names=row_names)
 
 
 def expected(model: CountEstimator, X: object) -> Array:

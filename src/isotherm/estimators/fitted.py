@@ -47,7 +47,7 @@ def node_distributions(model: CountEstimator, tree: Tree | None = None) -> tuple
 
 
 def branch_words(
-    model: CountEstimator, n_words: int = 6, tree: Tree | None = None
+    model: CountEstimator, n_words: int = 6, tree: Tree | None = None, names: object = None
 ) -> list[list[str]]:
     """Words of every node of the tree: those that set it apart from the node above it.
 
@@ -60,17 +60,19 @@ def branch_words(
     n_words : int
     tree : Tree, optional
         As in `node_distributions`.
+    names : sequence (J,), optional
+        Names of the columns, as in `top_words`.
     """
     tree = topic_tree(model) if tree is None else tree
     _, tables = node_distributions(model, tree)
-    names, found = model._column_names(), []
+    own, found = model._column_names(names), []
     for node, parent in enumerate(tree.parents):
         table = tables[node]
         if parent >= 0:
             ratio = np.divide(table, tables[parent], out=np.ones_like(table), where=table > 0)
             table = table * np.log(ratio)
         order = np.argsort(-table, kind="stable")[:n_words]
-        found.append([str(names[j]) for j in order])
+        found.append([str(own[j]) for j in order])
     return found
 
 

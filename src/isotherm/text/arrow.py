@@ -1,8 +1,8 @@
-"""Records of Parquet, Feather and Arrow files; the one place that imports pyarrow."""
+"""Parquet, Feather and Arrow files, read and written; the one place that imports pyarrow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,15 @@ from isotherm.text.records import Record
 
 # Rows in memory at a time.
 BATCH = 4096
+
+
+def write_parquet(path: Path, columns: Mapping[str, object], name: Path) -> None:
+    """Write columns by name, all of one length, to a path; errors call it by another name."""
+    _needed("pyarrow", name, "write the table as .csv or .json")
+    import pyarrow
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(pyarrow.table(dict(columns)), path)
 
 
 def parquet_records(path: Path) -> Iterator[Record]:
@@ -67,11 +76,11 @@ def _records(batches: Iterator[Any], path: Path) -> Iterator[Record]:
         ) from error
 
 
-def _needed(package: str, path: Path) -> None:
+def _needed(package: str, path: Path, other: str = "save the table as .jsonl or .csv") -> None:
     try:
         __import__(package)
     except ImportError as error:
         raise IsothermError(
             f"{path} needs {package}, which is not installed; pip install isotherm[parquet], or "
-            "save the table as .jsonl or .csv."
+            f"{other}."
         ) from error

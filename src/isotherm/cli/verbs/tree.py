@@ -28,9 +28,11 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Show it."""
+    from isotherm.estimators.tables import nodes
+
     model = runs.open_run(options.run).model
     tree = _tree(model, options)
-    words, shares = _nodes(model, options.words, tree)
+    words, shares = nodes(model, options.words, tree)
     if options.newick:
         print(tree.to_newick([" ".join(words[leaf]) for leaf in tree.leaves]))
     elif options.json:
@@ -57,17 +59,6 @@ def _tree(model: CountEstimator, options: argparse.Namespace) -> Tree:
             "belong together; fit with --topics auto, or --model hierarchy"
         )
     return tree
-
-
-def _nodes(model: CountEstimator, n_words: int, tree: Tree) -> tuple[list[list[str]], list[float]]:
-    """Words and share of every node: of a hierarchy its own, else what sets a branch apart."""
-    if hasattr(model, "node_words"):
-        tokens = model.node_tokens_
-        return model.node_words(n_words), (tokens / tokens.sum()).tolist()
-    from isotherm.estimators.fitted import branch_words, node_distributions
-
-    weights, _ = node_distributions(model, tree)
-    return branch_words(model, n_words, tree), weights.tolist()
 
 
 def _lines(tree: Tree, words: list[list[str]], shares: list[float]) -> list[str]:
