@@ -93,6 +93,13 @@ def test_values_come_back_as_they_were(value: Any) -> None:
     assert_same(again(value), value)
 
 
+@given(VALUES)
+def test_arrays_that_say_the_same_come_back_as_they_were(value: Any) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(codec, "SMALL", 0)
+        assert_same(again([value, value]), [value, value])
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -0.0, 5e-324, 1e308, 0.1])
 def test_floats_keep_their_bits(value: float) -> None:
     assert np.float64(again(value)).tobytes() == np.float64(value).tobytes()
@@ -119,6 +126,43 @@ def test_a_shared_array_is_written_once() -> None:
     found = codec.Reader(REGISTRY, writer.arrays).decode(text)
     assert found[0] is found[1].left
     assert found[0] is not found[1].right
+
+
+def test_what_another_array_says_is_written_once() -> None:
+    table = np.random.default_rng(0).random((70, 40)).astype(np.float32)
+    wide = np.ascontiguousarray(table.T, np.float64)
+    fine = np.random.default_rng(0).random((70, 40))
+    writer = codec.Writer(REGISTRY)
+    given = [table, wide, np.asfortranarray(wide), table.copy(), fine, fine.T.copy(), wide[::2]]
+    text = writer.encode(given, "it")
+    assert [one.shape for one in writer.arrays.values()] == [(70, 40), (70, 40), (20, 70)]
+    assert [one.dtype.str[1:] for one in writer.arrays.values()] == ["f4", "f8", "f4"]
+    found = codec.Reader(REGISTRY, writer.arrays).decode(text)
+    assert_same(found, given)
+    laid_out = [one.flags.c_contiguous for one in found]
+    assert laid_out == [True, True, False, True, True, True, True]
+    # Each is an array of its own: whoever changes one of them changes no other.
+    found[0][:] = found[4][:] = 2
+    assert_same([*found[1:4], *found[5:]], [*given[1:4], *given[5:]])
+
+
+@pytest.mark.parametrize("change", [np.nextafter(1.0, 2.0), math.nan, 1e300, -0.0, 1e-46])
+def test_a_number_that_single_precision_lacks_is_kept(change: float) -> None:
+    table = np.zeros((50, 20))
+    table[31, 7] = change
+    both = [np.zeros((50, 20)), table, table.T]
+    found = again(both)
+    assert_same(found, both)
+    assert found[1].tobytes() == table.tobytes()
+
+
+def test_an_array_that_is_claimed_too_often_is_refused() -> None:
+    one = {"$": "cast", "name": "a", "turn": [0], "dtype": "<f8"}
+    many = [{**one, "number": i} for i in range(5)]
+    arrays = {"a": np.ones(1000, np.float32)}
+    assert len(codec.Reader(REGISTRY, arrays, 40_000).decode(many)) == 5
+    with pytest.raises(ValueError, match="more than a file of its length"):
+        codec.Reader(REGISTRY, arrays, 39_999).decode(many)
 
 
 @pytest.mark.parametrize("dtype", ["<U3", "<U50", object])
@@ -215,6 +259,13 @@ BAD: list[Any] = [
     {"$": "array", "name": ["a"]},
     {"$": "array", "name": "a", "axes": [0, 5]},
     {"$": "array", "name": "a", "axes": [0, 0]},
+    {"$": "cast", "name": "a", "turn": [1, 0], "dtype": "<f8"},
+    {"$": "cast", "name": "none", "turn": [1, 0], "dtype": "<f8", "number": 1},
+    {"$": "cast", "name": "a", "turn": [1, 1], "dtype": "<f8", "number": 1},
+    {"$": "cast", "name": "a", "turn": [0.5, 1], "dtype": "<f8", "number": 1},
+    {"$": "cast", "name": "a", "turn": [0, 1], "dtype": "<i8", "number": 1},
+    {"$": "cast", "name": "a", "turn": [0, 1], "dtype": "<f4", "number": 1},
+    {"$": "cast", "name": "a", "turn": [0, 1], "dtype": "O", "number": 1},
     {"$": "csr", "shape": [2, 2]},
     {"$": "csr", "shape": [2], "data": {"$": "array", "name": "a"}},
     {"$": "strings", "bytes": [1], "offsets": [0, 1], "shape": [1], "dtype": "O"},

@@ -32,7 +32,7 @@ def small() -> bytes:
     model.trace_ = model.trace_[:1]
     model.tree_ = Tree((-1, 0, 0), temperatures=(2.0, np.nan, np.nan))
     model.table_ = np.arange(6.0).reshape(2, 3).T
-    model.names_ = np.array(["a", "ü", ""], object)
+    model.labelled_ = np.array(["a", "ü", ""], object)
     model.graph_ = Counts([[1, 0], [0, 2]]).matrix
     model.counts_ = Counts([[1, 0], [0, 2]], ["r", "s"])
     model.more_ = (1, [None, True, np.float32(0.1)], {"x": np.inf}, Outcome.FINISHED)

@@ -59,6 +59,30 @@ NAMES = """
 """.split()
 
 
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_what_tables_say_twice_is_written_once(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = fitted(name)
+    monkeypatch.setattr(codec, "SMALL", 0)
+    found = isotherm.load(model.save(tmp_path / "model.iso"))
+    assert_same(found, model)
+    for key, value in vars(model).items():
+        if isinstance(value, np.ndarray):
+            assert vars(found)[key].strides == value.strides
+    assert_same(found.transform(data_of(model)), model.transform(data_of(model)))
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_a_file_holds_topics_once(precision: str, tmp_path: Path) -> None:
+    counts = np.random.default_rng(0).poisson(1.0, (20, 4000))
+    model = AspectModel(5, engine=Engine(precision=precision), random_state=0, max_iter=3)
+    path = model.fit(counts).save(tmp_path / "model.iso")
+    table = np.dtype(precision).itemsize * 5 * 4000
+    # Besides the topics, three rows over the columns and the trace.
+    assert table < path.stat().st_size < table + 3 * 8 * 4000 + 30_000
+
+
 def test_names_in_files_stay() -> None:
     assert len(NAMES) == len(set(NAMES))
     assert [name for name in NAMES if name not in registry.known().by_name] == []

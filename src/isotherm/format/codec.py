@@ -10,9 +10,10 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, SupportsIndex
 
 import numpy as np
 from scipy import sparse
@@ -25,6 +26,8 @@ TAG = "$"
 GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 # Lone halves of surrogate pairs are no valid UTF-8, but may stand in a str.
 HALVES = "surrogatepass"
+# Arrays of fewer bytes are written as they are.
+SMALL = 4096
 # Text of a fixed width takes at most so many bytes each, unless it is longer itself.
 WIDE = 4096
 
@@ -100,6 +103,9 @@ class Writer:
         # An array that several values share is written once. Originals are kept: an id is one
         # array's only as long as that lives.
         self._known: dict[int, tuple[Array, Fields]] = {}
+        # Names of what is written, by type and numbers of entries along the axes in any order.
+        self._alike: dict[tuple[object, ...], list[str]] = {}
+        self._n_casts = 0
 
     def encode(self, value: object, where: str) -> Json:
         """JSON of a value; `where` names it in errors."""
@@ -163,15 +169,43 @@ class Writer:
         if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
             raise _unknown(value, where)
         if id(value) not in self._known:
-            name = f"a{len(self.arrays)}"
             # Sums depend on the order in memory, and a resumed run must be the same to the bit.
             order = np.argsort([-abs(s) for s in value.strides], kind="stable").tolist()
-            self.arrays[name] = value if order == sorted(order) else value.transpose(order)
-            found = {TAG: "array", "name": name}
+            found = self._stored(value if order == sorted(order) else value.transpose(order))
             if order != sorted(order):
                 found["axes"] = np.argsort(order).tolist()
             self._known[id(value)] = value, found
         return self._known[id(value)][1]
+
+    def _stored(self, value: Array) -> Fields:
+        """How to make an array of one that is written: itself, or one that says the same."""
+        if value.nbytes < SMALL:
+            return {TAG: "array", "name": self._named_anew(value)}
+        short = _narrowed(value)
+        key = short.dtype.str, *sorted(short.shape)
+        turns = list(itertools.permutations(range(value.ndim))) if value.ndim <= 2 else []
+        fitting = (
+            (name, turn)
+            for name in self._alike.setdefault(key, [])
+            for turn in turns
+            if _same_bits(self.arrays[name].transpose(turn), short)
+        )
+        name, turn = next(fitting, (None, range(value.ndim)))
+        if name is None:
+            name = self._named_anew(short)
+            self._alike[key].append(name)
+            if short is value:
+                return {TAG: "array", "name": name}
+        self._n_casts += 1
+        return {
+            **{TAG: "cast", "name": name, "turn": list(turn), "dtype": value.dtype.str},
+            "number": self._n_casts,
+        }
+
+    def _named_anew(self, value: Array) -> str:
+        name = f"a{len(self.arrays)}"
+        self.arrays[name] = value
+        return name
 
     def _text(self, value: Array, where: str) -> Json:
         """Strings are their bytes in UTF-8 and where each begins; other labels stay as they are."""
@@ -190,6 +224,25 @@ class Writer:
         ends = np.fromiter(itertools.accumulate(map(len, parts), initial=0), np.int64)
         data = np.frombuffer(b"".join(parts), np.uint8)
         return {TAG: "strings", **self._named({"bytes": data, "offsets": ends}, where), **shape}
+
+
+def _narrowed(value: Array) -> Array:
+    """The same numbers in single precision, if all of them are there; else the array itself."""
+    if value.dtype != np.float64:
+        return value
+    with np.errstate(over="ignore", invalid="ignore"):
+        short = value.astype(np.float32)
+    return short if _same_bits(short.astype(np.float64), value) else value
+
+
+def _same_bits(one: Array, two: Array) -> bool:
+    """Whether arrays of one type have the same shape and the same bits."""
+    if one.shape != two.shape:
+        return False
+    bits = f"u{one.dtype.itemsize}"
+    # Nearly all that differ do so at once.
+    few = tuple(slice(None, None, max(1, n // 7)) for n in one.shape)
+    return all((one[part].view(bits) == two[part].view(bits)).all() for part in (few, ...))
 
 
 def _unknown(value: object, where: str) -> IsothermError:
@@ -215,7 +268,7 @@ class Reader:
         self, registry: Registry, arrays: Mapping[str, Array], allowed: int | None = None
     ) -> None:
         self.registry, self.arrays = registry, arrays
-        self._turned: dict[str, Array] = {}
+        self._made: dict[str, Array] = {}
         self._left = math.inf if allowed is None else allowed
 
     def _spend(self, n_bytes: float) -> None:
@@ -272,10 +325,26 @@ class Reader:
         if "axes" not in given:
             return array
         # The same array in the same order is the same object again.
-        key = f"{given['name']} {given['axes']}"
-        if key not in self._turned:
-            self._turned[key] = array.transpose([int(axis) for axis in given["axes"]])
-        return self._turned[key]
+        return self._once(f"{given['name']} {given['axes']}", lambda: _turned(array, given["axes"]))
+
+    def _cast(self, given: Fields) -> Array:
+        """An array of its own that says what another one says, in another order or type."""
+        array, dtype = self.arrays[given["name"]], np.dtype(_text_of(given["dtype"]))
+        dtype = dtype.newbyteorder("=")
+        if dtype != array.dtype and not (array.dtype == np.float32 and dtype == np.float64):
+            raise ValueError(f"an array of {array.dtype} as one of {dtype}")
+        self._spend(array.size * dtype.itemsize)
+
+        def made() -> Array:
+            other = np.array(_turned(array, given["turn"]), dtype, order="C")
+            return other if "axes" not in given else _turned(other, given["axes"])
+
+        return self._once(f"cast {int(given['number'])}", made)
+
+    def _once(self, key: str, make: Callable[[], Array]) -> Array:
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
 
     def _csr(self, given: Fields) -> sparse.csr_array:
         parts = tuple(self.decode(given[name]) for name in ("data", "indices", "indptr"))
@@ -330,12 +399,17 @@ class Reader:
         "enum": _enum,
         "scalar": _scalar,
         "array": _array,
+        "cast": _cast,
         "csr": _csr,
         "strings": _strings,
         "objects": _objects,
         "generator": _made_generator,
         "random_state": _made_random_state,
     }
+
+
+def _turned(array: Array, axes: Sequence[SupportsIndex]) -> Array:
+    return array.transpose([operator.index(axis) for axis in axes])
 
 
 def _bit_generator(state: Fields) -> Any:
