@@ -73,7 +73,7 @@ def test_the_tutorial_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert min(made.values()) > 10_000
 
 
-@pytest.mark.parametrize("page", ["annealing-path.md", "exports.md", "maps.md"])
+@pytest.mark.parametrize("page", ["annealing-path.md", "editing.md", "exports.md", "maps.md"])
 def test_guides_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert len(run_page(ROOT / "docs" / page)) > 8

@@ -12,7 +12,7 @@ from isotherm.anneal.callbacks import GenerationRule
 from isotherm.anneal.critical import first_critical
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
 from isotherm.anneal.growth.branches import Branches
-from isotherm.anneal.growth.grow import Growth, _moves, merge, split
+from isotherm.anneal.growth.grow import Growth, merge, moves_along, split
 from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.run_state import RunState
 from isotherm.anneal.schedule import Exponential, Fixed
@@ -133,7 +133,7 @@ def test_halves_are_pushed_apart_along_the_critical_direction(model: Any) -> Non
 def test_a_push_moves_logarithms_by_the_direction_over_the_root_of_the_probability() -> None:
     p = np.array([0.5, 0.3, 0.15, 0.05, 0.0])
     direction = np.array([0.1, -0.2, 0.3, -0.1, 0.4])
-    move = _moves(direction[:, None], p[:, None], 0.2)[:, 0]
+    move = moves_along(direction[:, None], p[:, None], 0.2)[:, 0]
     change = np.append(direction[:4] / np.sqrt(p[:4]), 0.0)
     expected = 0.2 * change / np.sqrt(p @ change**2)
     np.testing.assert_allclose(move, expected, rtol=1e-12)

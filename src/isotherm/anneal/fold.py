@@ -6,6 +6,8 @@ out for a row does not depend on the rows that came with it.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from isotherm import _nested
@@ -107,3 +109,34 @@ def _moved(old: RowStates, new: RowStates, tol: float) -> Array:
 def _write(result: RowStates, index: Array, state: RowStates) -> None:
     for whole, part in zip(result, state, strict=True):
         whole[index] = part
+
+
+class _Weights(NamedTuple):
+    weights: Array
+
+
+class _Mass(NamedTuple):
+    mass: Array
+
+
+def row_weights(model: CountModel, params: Params, data: Data, rows: RowStates) -> Array:
+    """Weights of the components in every row, (I, K) float64, made where the rows are."""
+    made, _, _ = data.sweep(_mix, rows, model, params)
+    weights: Array = _nested.on_host(data.gather(made)).weights
+    return weights
+
+
+def row_marginal(data: Data) -> Array:
+    """Share of the tokens that each row has, (I,)."""
+    mass, _, _ = data.sweep(_row_mass, data.no_rows)
+    return np.asarray(data.gather(mass).mass / data.summary.total)
+
+
+def _mix(k: Kernels, block: Block, rows: RowStates, model: CountModel, params: Params) -> Expected:
+    weights = np.asarray(_nested.on_host(model.mixture(params, rows)).weights, np.float64)
+    return Expected(_Weights(weights), (), 0.0)
+
+
+def _row_mass(k: Kernels, block: Block, rows: RowStates) -> Expected:
+    """Weighted tokens of each row, (I,)."""
+    return Expected(_Mass(np.asarray(block.row_totals * block.weight)), (), 0.0)

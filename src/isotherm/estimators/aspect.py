@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from isotherm._types import RowStates
+from isotherm.anneal.fold import row_marginal
 from isotherm.anneal.growth.linkage import met, tree_by_rows
 from isotherm.anneal.schedule import Exponential, Schedule, Splitting, lowest
 from isotherm.anneal.start import Spectral, Start
 from isotherm.anneal.trace import Fit
-from isotherm.data.base import Array, Block
+from isotherm.data.base import Array
 from isotherm.data.split import RandomState
 from isotherm.errors import IsothermError
 from isotherm.estimators.engine import Engine
@@ -20,15 +20,9 @@ from isotherm.estimators.growing import GrowingEstimator
 from isotherm.estimators.parameters import Checks, check_leave_one_out, check_posteriors_fit, flag
 from isotherm.estimators.plan import Plan, Table
 from isotherm.estimators.recipe import Fitted, Recipe
-from isotherm.kernels.base import Kernels
 from isotherm.models.aspect import Aspect
 from isotherm.models.leave_one_out import AspectLeaveOneOut
-from isotherm.placement.base import Expected
 from isotherm.tree import Tree
-
-
-class _Mass(NamedTuple):
-    mass: Array
 
 
 class AspectModel(GrowingEstimator):
@@ -211,16 +205,9 @@ class AspectModel(GrowingEstimator):
         )
 
     def _attributes(self, fitted: Fitted) -> None:
-        data = fitted.plan.full
-        mass, _, _ = data.sweep(_row_mass, data.no_rows)
-        self.row_marginal_ = data.gather(mass).mass / data.summary.total
+        self.row_marginal_ = row_marginal(fitted.plan.full)
 
 
 def _tree_by_meetings(plan: Plan, fit: Fit) -> Tree:
     """The tree of aspects that meet in the same rows."""
     return tree_by_rows(met(fit.model, fit.state.params, fit.state.rows, plan.full))
-
-
-def _row_mass(k: Kernels, block: Block, rows: RowStates) -> Expected:
-    """Weighted tokens of each row, (I,)."""
-    return Expected(_Mass(np.asarray(block.row_totals * block.weight)), (), 0.0)

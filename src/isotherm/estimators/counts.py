@@ -10,28 +10,29 @@ from __future__ import annotations
 import dataclasses
 import logging
 import warnings
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from isotherm import _checks, _nested
+from isotherm import _checks
 from isotherm._markup import Description, Part
-from isotherm._types import Params, Rng, RowStates
+from isotherm._types import Rng
 from isotherm.anneal import journal, scores
 from isotherm.anneal.crossval import Curve
-from isotherm.anneal.fold import fold_in
+from isotherm.anneal.fold import fold_in, row_weights
 from isotherm.anneal.heldout import SMOOTHING, smoothed_unigram
 from isotherm.anneal.trace import Outcome, Record, Step
 from isotherm.data import checks, foreign
-from isotherm.data.base import Array, Block
+from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
 from isotherm.data.split import as_generator
 from isotherm.data.stored import StoredCounts, is_stored
 from isotherm.errors import IsothermError
 from isotherm.estimators.base import Annealed
+from isotherm.estimators.editing import Editable
 from isotherm.estimators.exports import Exports
 from isotherm.estimators.holdout import Folds, Rows, Tokens
 from isotherm.estimators.names import names_of
@@ -39,10 +40,9 @@ from isotherm.estimators.parameters import Checks, integer, number, provides
 from isotherm.estimators.plan import Hold, Table
 from isotherm.estimators.recipe import Fitted, Recipe, fit_table
 from isotherm.estimators.words import telling
-from isotherm.kernels.base import Kernels
 from isotherm.kernels.cpu.dense import one_blas_thread
-from isotherm.models.base import DEAD, CountModel, distinct_components
-from isotherm.placement.base import Data, Expected
+from isotherm.models.base import DEAD, distinct_components
+from isotherm.placement.base import Data
 from isotherm.placement.place import AnyCounts, place
 from isotherm.tree import Tree
 
@@ -56,11 +56,9 @@ MANY = 64
 _LOADED: set[tuple[object, ...]] = set()
 
 
-class _Weights(NamedTuple):
-    weights: Array
-
-
-class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Exports, Annealed):
+class CountEstimator(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, Editable, Exports, Annealed
+):
     """Base of the estimators for counts; not for direct use."""
 
     # Whether everything goes through `_data`: then rows may come from the disk, block by block.
@@ -106,7 +104,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Exports,
         check_is_fitted(self)
         data = self._new_rows(self._counts(X, reset=False))
         rows = fold_in(self.model_, self.params_, data, self.temperature_)
-        return _row_weights(self.model_, self.params_, data, rows)
+        return row_weights(self.model_, self.params_, data, rows)
 
     def perplexity(
         self, X: object, X_heldout: object = None, *, smoothing: float = SMOOTHING
@@ -341,7 +339,7 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Exports,
         self.params_ = fit.state.params
         self.components_ = np.ascontiguousarray(table.T, dtype=np.float64)
         self.weights_ = np.asarray(weight, np.float64)
-        self.row_weights_ = _row_weights(fit.model, fit.state.params, plan.full, fit.state.rows)
+        self.row_weights_ = row_weights(fit.model, fit.state.params, plan.full, fit.state.rows)
         self.temperature_ = fit.temperature
         self.first_critical_ = cooled.first_critical
         self.trace_: tuple[Record, ...] = cooled.trace
@@ -411,18 +409,6 @@ class CountEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Exports,
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         return tags
-
-
-def _row_weights(model: CountModel, params: Params, data: Data, rows: RowStates) -> Array:
-    """Weights of the components in every row, (I, K) float64, made where the rows are."""
-    made, _, _ = data.sweep(_mix, rows, model, params)
-    weights: Array = _nested.on_host(data.gather(made)).weights
-    return weights
-
-
-def _mix(k: Kernels, block: Block, rows: RowStates, model: CountModel, params: Params) -> Expected:
-    weights = np.asarray(_nested.on_host(model.mixture(params, rows)).weights, np.float64)
-    return Expected(_Weights(weights), (), 0.0)
 
 
 def loaded(estimator: Any, auto: str) -> None:

@@ -26,6 +26,7 @@ from isotherm.data.base import Array
 from isotherm.data.split import as_generator
 from isotherm.errors import IsothermError
 from isotherm.estimators.counts import CountEstimator
+from isotherm.estimators.edits import BEFORE, EDITS, PINNED, check_unedited
 from isotherm.estimators.parameters import Checks, integer, number_or_auto
 from isotherm.estimators.plan import Plan, Table
 from isotherm.estimators.recipe import Fitted, Recipe, cool_plainly, planned, settled, steered
@@ -46,6 +47,7 @@ class GrowingEstimator(CountEstimator):
     The recipe of a shell is `_growing(...)`.
     """
 
+    _edits = ("rename", "merge", "split", "drop", "pin")
     _parameters: ClassVar[Checks] = {"n_components": number_or_auto, "max_components": integer(1)}
 
     # What the similarities of `topic_tree_` say, for those who see it.
@@ -77,6 +79,7 @@ class GrowingEstimator(CountEstimator):
             A copy; its `n_components` is the number asked for, its `temperature_` that of a fit.
         """
         check_is_fitted(self)
+        check_unedited(self, "cut")
         if not hasattr(self, "path_"):
             raise IsothermError(
                 f"the model was fitted with n_components={self.n_components}; only one that grew, "
@@ -95,6 +98,9 @@ class GrowingEstimator(CountEstimator):
         other = copy.copy(self)
         other.n_components = n_components
         del other.path_, other.tree_
+        for name in (EDITS, BEFORE, PINNED):
+            if name in vars(other):
+                delattr(other, name)
         table = Table(counts, weight, other._data)
         if n_components == self.n_components_:
             other._set_fitted(other._settled_again(table))

@@ -40,6 +40,7 @@ class LinkedEstimator(CountEstimator):
         "n_neighbors": integer(1),
         "max_label_edges": optional(integer(1)),
     }
+    _edits = ("rename", "merge", "pin")
     _takes = frozenset({"precision", "callbacks"})
     _default_over_relax = False
     _mixes = True

@@ -17,6 +17,7 @@ from isotherm._types import Fields
 from isotherm.anneal.crossval import Curve
 from isotherm.anneal.trace import Outcome, Record, Step
 from isotherm.errors import IsothermError
+from isotherm.estimators.edits import Before, Edit, taken_back
 from isotherm.estimators.engine import Engine
 from isotherm.graph.neighbors import METHODS, Neighbors
 from isotherm.io import parts
@@ -43,6 +44,9 @@ TYPES: Fields = {
     "cv_curve_": Curve,
     "topic_tree_": Tree,
     "names_": tuple[str, ...],
+    "edits_": tuple[Edit, ...],
+    "before_edits_": tuple[Before, ...],
+    "pinned_": tuple[int, ...],
 }
 LABELS = {"feature_names_in_": "J", "row_names_": "I"}
 PRECISIONS = ("float32", "float64", "bfloat16")
@@ -74,6 +78,7 @@ def check(estimator: object) -> None:
     for name, one in fitted.items():
         _check_alone(name, one, known)
     _check_together(fitted, known)
+    _check_edits(estimator, fitted)
 
 
 def _known(estimator: object) -> Registered | None:
@@ -102,6 +107,23 @@ def _check_together(fitted: Fields, known: Registered) -> None:
         parts.check_params(step.model, step.params, {"J": sizes["J"]})
         if step.n_components != step.model.n_components:
             raise ValueError("a step with a tree of other components")
+
+
+def _check_edits(estimator: object, fitted: Fields) -> None:
+    """Refuse edits that lead back to nothing that a fit can have left."""
+    n_topics = fitted.get("n_components_", 0)
+    if any(not 0 <= k < n_topics for k in fitted.get("pinned_", ())):
+        raise ValueError("topics are pinned that the model does not have")
+    edits, before = (fitted.get(name, ()) for name in ("edits_", "before_edits_"))
+    if len(edits) != len(before):
+        raise ValueError(f"{len(edits)} edits, of which {len(before)} can be taken back")
+    for one in edits:
+        pairs = ((one.topics, one.names), (one.into, one.new_names))
+        if any(len(numbers) != len(names) for numbers, names in pairs):
+            raise ValueError("an edit whose topics and names are not as many")
+    if edits:
+        # And so on, to the fit itself.
+        check(taken_back(estimator))
 
 
 def _check_settings(estimator: Any) -> None:

@@ -14,8 +14,8 @@ from isotherm._types import Fields
 from isotherm.anneal import crossval, schedule, stages, start, stepwise, trace
 from isotherm.anneal.growth import branches, grow
 from isotherm.data import _file
+from isotherm.estimators import edits, holdout
 from isotherm.estimators import engine as engines
-from isotherm.estimators import holdout
 from isotherm.estimators.base import Annealed
 from isotherm.estimators.starts import linked as linked_start
 from isotherm.estimators.starts import projection
@@ -69,9 +69,12 @@ PLAIN: dict[str, type[object]] = {
     **{f"model.{name}": one.model for name, one in MODELS.items()},
     **{name: kind for name, (kind, _) in TABLES.items()},
     # what estimators keep, and maps
+    "BeforeEdit": edits.Before,
     "Cooling": corpus.Cooling,
+    "Edit": edits.Edit,
     "MappedCorpus": workflow.MappedCorpus,
     "Neighbors": Neighbors,
+    "Pieces": edits.Pieces,
     "SearchIndex": index.SearchIndex,
     "SearchSettings": scoring.SearchSettings,
     "TopicTable": topics.TopicTable,
@@ -135,6 +138,13 @@ def _check_mapped(value: workflow.MappedCorpus) -> None:
         raise ValueError(f"a map of {n_topics} topics that is not fitted to as many")
 
 
+def _check_before(value: edits.Before) -> None:
+    """Refuse what is taken back under names that no fit sets."""
+    names = [*value.new, *(name for name in value.values if not name.startswith(edits.PARAMS))]
+    if not all(_is_fitted(name) and name.isidentifier() for name in names):
+        raise ValueError("attributes that are nothing that a fit sets")
+
+
 def _check_topics(value: topics.TopicTable) -> None:
     """Refuse topics at a temperature at which no row is folded in."""
     if not 0 < value.temperature < float("inf"):
@@ -146,6 +156,7 @@ CHECKS: dict[str, Callable[[Any], None]] = {
     **dict.fromkeys(("Fit", "Stage", "Step"), parts.check_grown),
     "MappedCorpus": _check_mapped,
     "TopicTable": _check_topics,
+    "BeforeEdit": _check_before,
     "Neighbors": fitted.check_neighbors,
 }
 

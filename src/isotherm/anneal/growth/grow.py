@@ -162,7 +162,7 @@ def split(growth: Growth, run: RunState, data: Data, temperature: float) -> RunS
     if not able:
         return run
     which = np.array(able)
-    least = _least(growth, weight[which] * data.summary.row_weight)
+    least = least_share(growth, weight[which] * data.summary.row_weight)
     splits = component_splits(model, data, state, run.temperature, which, temperature, least)
     order = np.argsort(-splits.temperatures, kind="stable")
     order = order[splits.temperatures[order] >= temperature][: growth.max_components - K]
@@ -176,7 +176,7 @@ def split(growth: Growth, run: RunState, data: Data, temperature: float) -> RunS
     params, rows, stats = regrouped(data, state, stats, index, share)
     params, _ = model.maximize(stats, params, temperature, data.kernels)
     moves = np.zeros((len(table), len(index)), table.dtype)
-    moves[:, which] = _moves(splits.directions[:, order], table[:, which], growth.push)
+    moves[:, which] = moves_along(splits.directions[:, order], table[:, which], growth.push)
     moves[:, K:] = -moves[:, which]
     params = model.pushed(params, moves)
     state = State(params, rows, model.prior_energy(params, data.summary))
@@ -184,7 +184,7 @@ def split(growth: Growth, run: RunState, data: Data, temperature: float) -> RunS
     return replace(run, model=model, state=state, stats=stats, branches=branches)
 
 
-def _least(growth: Growth, rows: Array) -> Array:
+def least_share(growth: Growth, rows: Array) -> Array:
     """Least share of components of so many rows (C,) that may come apart from the rest of them.
 
     What is too small is merged with the rest again. A tempered prior keeps halves of equal size:
@@ -263,7 +263,7 @@ def _variation(table: Array, a: int, b: int) -> float:
     return 0.5 * float(np.abs(table[:, a] - table[:, b]).sum(dtype=np.float64))
 
 
-def _moves(directions: Array, table: Array, push: float) -> Array:
+def moves_along(directions: Array, table: Array, push: float) -> Array:
     """Logarithmic moves (J, C) along critical directions: g = v / sqrt(p), of size `push`."""
     p = table.astype(np.float64)
     # Probabilities that have all but died out have no say in the size of the push.
