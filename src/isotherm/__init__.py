@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from isotherm.anneal.callbacks import Callback as Callback
     from isotherm.anneal.callbacks import HeldoutRule as HeldoutRule
-    from isotherm.anneal.callbacks import Progress as Progress
     from isotherm.anneal.callbacks import Recorder as Recorder
     from isotherm.anneal.callbacks import TimeLimit as TimeLimit
+    from isotherm.anneal.progress import Progress as Progress
     from isotherm.anneal.schedule import Adaptive as Adaptive
     from isotherm.anneal.schedule import Exponential as Exponential
     from isotherm.anneal.schedule import Fixed as Fixed
@@ -98,7 +98,7 @@ _HOME = {
     "OneSidedClustering": "isotherm.estimators.cluster",
     "PCP": "isotherm.estimators.pcp",
     "PairClusters": "isotherm.estimators.pairs",
-    "Progress": "isotherm.anneal.callbacks",
+    "Progress": "isotherm.anneal.progress",
     "Recorder": "isotherm.anneal.callbacks",
     "Rows": "isotherm.estimators.holdout",
     "SearchIndex": "isotherm.retrieval.index",

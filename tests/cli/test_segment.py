@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from isotherm import cli, segment
+from isotherm.anneal import progress
 from isotherm.images import files
 from support.corpora import two_waves
 
@@ -160,19 +161,20 @@ def test_memory_that_runs_out_is_told_in_a_line(
 def test_progress_is_shown_on_a_terminal_only(
     picture: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given: list[int] = []
+    watched: list[bool] = []
     work = segment
 
     def spy(image: Any, n_segments: int, **options: Any) -> Any:
-        given.append(len(options["callbacks"]))
-        return work(image, n_segments, **(options | {"callbacks": ()}))
+        watched.append(progress.current() is not None)
+        return work(image, n_segments, **options)
 
     monkeypatch.setattr("isotherm.images.segment.segment", spy)
     words = ["segment", str(picture), "-n", "2", "-o", str(tmp_path / "out.png")]
     assert cli.main(words) == 0
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert cli.main([*words, "--force"]) == 0
-    assert given == [0, 1]
+    assert watched == [False, True]
+    assert progress.current() is None
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal on this system")

@@ -5,12 +5,10 @@ from __future__ import annotations
 import itertools
 import logging
 import math
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TextIO
 
 from isotherm.anneal.trace import Fit, Record
 
@@ -168,6 +166,11 @@ class TimeLimit(Callback):
             self.begin = self.clock()
 
     @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return self.begin + self.seconds - self.clock()
+
+    @property
     def is_up(self) -> bool:
         """Whether time is up."""
         return self.clock() - self.begin > self.seconds
@@ -198,66 +201,6 @@ class Recorder(Callback):
         """Record; never stops."""
         self.values.append(self.keep(fit))
         return False
-
-
-@dataclass
-class Progress(Callback):
-    """One line on a terminal that is rewritten as the run goes on; appears after `delay` seconds.
-
-    On anything but a terminal, one plain line per temperature. The stream is stderr by default.
-    """
-
-    stream: TextIO | None = None
-    delay: float = 2.0
-    clock: Callable[[], float] = field(default=time.monotonic, repr=False)
-    begin: float = field(init=False, default=0.0, repr=False)
-    last: float = field(init=False, default=0.0)
-    n_sweeps: int = field(init=False, default=0)
-    tail: str = field(init=False, default="")
-    shown: bool = field(init=False, default=False)
-    width: int = field(init=False, default=0)
-
-    def on_begin(self) -> None:
-        """Start the clock."""
-        self.begin, self.n_sweeps, self.tail = self.clock(), 0, ""
-
-    @property
-    def _out(self) -> TextIO:
-        # Looked up when it is needed: an open file could not be copied with the estimator.
-        return sys.stderr if self.stream is None else self.stream
-
-    def on_sweep(self, temperature: float, sweep: int, free_energy: float) -> None:
-        """Redraw at most ten times a second."""
-        self.n_sweeps += 1
-        now = self.clock()
-        if self._out.isatty() and now - self.begin > self.delay and now - self.last > 0.1:
-            self.last, self.shown = now, True
-            text = (
-                f"annealing  T {temperature:.4g}  sweep {sweep}  F {free_energy:.8g}{self.tail}"
-                f"  [{self.n_sweeps} sweeps, {now - self.begin:.0f} s]"
-            )
-            # One column less than the terminal has, or the line would wrap and not be rewritten.
-            self.width = shutil.get_terminal_size().columns - 1
-            self._out.write("\r" + text[: self.width].ljust(self.width))
-            self._out.flush()
-
-    def on_pass(self, temperature: float, number: int) -> None:
-        """Count it; there is no new figure to show."""
-        self.n_sweeps += 1
-
-    def on_temperature(self, fit: Fit) -> bool:
-        """Keep the newest figures for the line; print them where there is no terminal."""
-        self.tail = "  " + _figures(fit.trace[-1])
-        if not self._out.isatty() and self.clock() - self.begin > self.delay:
-            record = fit.trace[-1]
-            self._out.write(f"annealing  T {record.temperature:.4g}{self.tail}\n")
-        return False
-
-    def on_end(self) -> None:
-        """Clear the line."""
-        if self.shown:
-            self._out.write("\r" + " " * self.width + "\r")
-            self._out.flush()
 
 
 @dataclass(frozen=True)

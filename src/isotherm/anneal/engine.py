@@ -16,12 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from isotherm._types import Array, BlockIn, ParamsT, Rng, RowsT, Stats, StatsT
-from isotherm.anneal import journal
-from isotherm.anneal.callbacks import Callback
+from isotherm.anneal import journal, progress
+from isotherm.anneal.callbacks import Callback, limits
 from isotherm.anneal.growth.grow import Growth
 from isotherm.anneal.growth.steady import Components, Steady
 from isotherm.anneal.heldout import Heldout
 from isotherm.anneal.journal import Page
+from isotherm.anneal.progress import Course
 from isotherm.anneal.relax import (
     ADAPTIVE_RELAXATION,
     NO_RELAXATION,
@@ -48,7 +49,8 @@ TEXTBOOK_START = Noisy()
 class Problem(NamedTuple):
     """What a run is about, and where it notes how far it is; nothing of it changes.
 
-    `gain` is the share by which more components must lower the held-out score.
+    `gain` is the share by which more components must lower the held-out score, and `course` what is
+    known of how long it takes.
     """
 
     model: Model
@@ -57,6 +59,7 @@ class Problem(NamedTuple):
     heldout: Heldout | None
     gain: float
     page: Page
+    course: Course
 
     def scored(self, run: RunState, state: State) -> RunState:
         """The run after a look at the held-out score of a state, if anything is held out."""
@@ -151,12 +154,15 @@ class Annealer:
         if page.fit is not None:
             return page.fit
         gain = self._components.needed(heldout.size) if heldout else 0.0
-        problem = Problem(model, data, rng, heldout, gain, page)
+        most = 0 if self.growth is None else self.growth.max_components
+        course = Course.of(self.schedule, model.zero_temperature, most, limits(self.callbacks))
+        problem = Problem(model, data, rng, heldout, gain, page, course)
         fit = None
         for callback in self.callbacks:
             callback.on_begin()
         try:
-            fit = self._cool(problem, page.state or self._starting(problem, state))
+            with progress.running(problem.course):
+                fit = self._cool(problem, page.state or self._starting(problem, state))
             return fit
         finally:
             page.end(fit)
@@ -248,6 +254,9 @@ class Annealer:
             tree=self._components.tree(best),
             path=self._components.path(run, record),
         )
+        line = progress.current()
+        if line is not None:
+            line.recorded(problem.course, fit.trace)
         run = replace(run, fit=fit, within=False)
         return run.critical(problem.data)[0] if self.record_critical else run
 
@@ -334,6 +343,9 @@ class Annealer:
             )
         for callback in self.callbacks:
             callback.on_sweep(temperature, sweep, energy)
+        line = progress.current()
+        if line is not None:
+            line.swept(problem.course, run.fit.trace, temperature, run.before + sweep)
         return rows, stats, energy
 
     def _passed(self, problem: Problem, run: RunState) -> RunState:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from isotherm import _nested
+from isotherm.anneal import progress
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.start import state_of
 from isotherm.anneal.trace import Fit, State, completed
@@ -84,7 +85,10 @@ def multiscale(
         are few, so that several starts there cost less than a few sweeps at the finest level.
     """
     data = place(ladder[-1])
-    starts = [_coarsest(model, data, cooling, settling, rng) for _ in range(n_starts)]
+    starts = []
+    for _ in range(n_starts):
+        with progress.phase("trying starts", 0.5 / n_starts):
+            starts.append(_coarsest(model, data, cooling, settling, rng))
     fits = min(starts, key=lambda pair: pair[1].trace[-1].free_energy)
     done = [_level(ladder[-1], fits, sum(fit.n_sweeps for pair in starts for fit in pair))]
     for above, block_of in itertools.pairwise(reversed(ladder)):

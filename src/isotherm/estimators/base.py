@@ -19,8 +19,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from isotherm import _nested
 from isotherm.anneal import journal
-from isotherm.anneal.callbacks import Callback, Log, Progress
+from isotherm.anneal.callbacks import Callback, Log
 from isotherm.anneal.engine import NO_RELAXATION, Annealer, Relaxation
+from isotherm.anneal.progress import Progress
 from isotherm.anneal.schedule import Schedule
 from isotherm.anneal.trace import Outcome, Records
 from isotherm.data.stored import StoredCounts, is_stored
@@ -44,6 +45,8 @@ class Annealed(BaseEstimator):
         "n_jobs": threads,
         "schedule": provides("next", "Exponential() or Fixed(1.0)"),
     }
+    # What components are called while a fit goes on.
+    _noun: ClassVar[str] = "component"
     # Why the fit stays in one process, where it does.
     _one_process: str | None = "data are vectors"
 
@@ -177,9 +180,11 @@ class Annealed(BaseEstimator):
 
     @contextmanager
     def _fit_told(self) -> Iterator[None]:
-        """Tell callbacks of the beginning and the end of the fit."""
+        """Tell callbacks of the beginning and the end of the fit, and show how far it is."""
         # Those that are none are refused when the parameters are checked.
         listening = [one for one in self._settings.callbacks if isinstance(one, Callback)]
+        if self.verbose or (self.verbose is None and sys.stderr.isatty()):
+            listening.append(Progress(delay=0.0 if self.verbose else 2.0, noun=self._noun))
         for callback in listening:
             callback.on_fit_begin()
         try:
@@ -258,9 +263,6 @@ class Annealed(BaseEstimator):
     def _engine(self, schedule: Schedule) -> Annealer:
         """The engine with this estimator's settings."""
         settings = self._settings
-        callbacks: list[Callback] = [Log(), *settings.callbacks]
-        if self.verbose or (self.verbose is None and sys.stderr.isatty()):
-            callbacks.append(Progress(delay=0.0 if self.verbose else 2.0))
         return Annealer(
             schedule,
             relaxation=Relaxation(cap=3.0) if settings.over_relax else NO_RELAXATION,
@@ -268,7 +270,7 @@ class Annealed(BaseEstimator):
             max_sweeps=self.max_iter,
             record_critical=settings.record_critical,
             stepwise=settings.batches,
-            callbacks=callbacks,
+            callbacks=[Log(), *settings.callbacks],
         )
 
 

@@ -112,6 +112,7 @@ class OneSidedClustering(GrowingEstimator):
     True
     """
 
+    _noun = "cluster"
     _parameters: ClassVar[Checks] = {
         "temper_prior": one_of(True, False, AUTO),
         "pseudo_count": optional(number(0.0)),

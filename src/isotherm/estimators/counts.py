@@ -64,6 +64,7 @@ class CountEstimator(
     # Whether everything goes through `_data`: then rows may come from the disk, block by block.
     _streams = True
     _one_process: str | None = None
+    _noun = "topic"
     _parameters: ClassVar[Checks] = {
         "n_components": integer(1),
         "validation_fraction": number(0.0, 0.9),

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isotherm import _checks
 from isotherm._types import Rng
+from isotherm.anneal import progress
 from isotherm.anneal.callbacks import time_is_up
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.growth.grow import Growth
@@ -224,7 +225,8 @@ def cool_and_grow(recipe: Recipe, annealer: Annealer, plan: Plan, rng: Rng) -> F
     outcome = Outcome.FINISHED
     try:
         for model in recipe.models:
-            fits.append(annealer.run(model, plan.data, rng, heldout=plan.heldout))
+            with progress.phase("growing", 0.88 / len(recipe.models)):
+                fits.append(annealer.run(model, plan.data, rng, heldout=plan.heldout))
             if fits[-1].outcome is Outcome.INTERRUPTED or time_is_up(annealer.callbacks):
                 break
     except KeyboardInterrupt:
@@ -237,7 +239,8 @@ def cool_and_grow(recipe: Recipe, annealer: Annealer, plan: Plan, rng: Rng) -> F
     if Outcome.INTERRUPTED in (outcome, fits[-1].outcome):
         best = dataclasses.replace(best, outcome=Outcome.INTERRUPTED)
     else:
-        best = fewest(annealer, best, plan.data, plan.heldout)
+        with progress.phase("merging", 0.12):
+            best = fewest(annealer, best, plan.data, plan.heldout)
     return _apart(annealer, best, plan.data)
 
 

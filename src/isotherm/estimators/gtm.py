@@ -147,6 +147,7 @@ class GTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Annealed):
     True
     """
 
+    _noun = ""
     _parameters: ClassVar[Checks] = {
         "n_components": one_to_three,
         "basis_width": number(0.1),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from isotherm._types import Rng
+from isotherm.anneal import progress
 from isotherm.anneal.callbacks import Callback, GenerationRule, HeldoutRule, Log, time_is_up
 from isotherm.anneal.crossval import Curve
 from isotherm.anneal.engine import Annealer
@@ -43,7 +44,8 @@ def cool_plainly(recipe: Recipe, annealer: Annealer, plan: Plan, rng: Rng) -> Fi
 
 def cool_and_settle(recipe: Recipe, annealer: Annealer, plan: Plan, rng: Rng) -> tuple[Fit, Fit]:
     """The fit on all of the table, and the run that chose its temperature."""
-    cooled = recipe.cool(recipe, annealer, plan, rng)
+    with progress.phase("", 0.88 if recipe.growth is None else 0.95):
+        cooled = recipe.cool(recipe, annealer, plan, rng)
     return settled(annealer, plan, cooled, rng), cooled
 
 
@@ -114,7 +116,8 @@ def planned(recipe: Recipe, table: Table, annealer: Annealer) -> tuple[Plan, Cur
         # The user's callbacks are for the fit itself, not for every fold.
         guide = replace(steered(annealer, recipe, plan), callbacks=(Log(),))
         model = recipe.models[-1]
-        curve = curve_over_folds(hold.folds, hold.of, table, model, guide)
+        with progress.phase("cross-validating", 0.8):
+            curve = curve_over_folds(hold.folds, hold.of, table, model, guide)
         return plan._replace(schedule=ended_at(plan.schedule, curve, model, full)), curve
     split = table.split(hold.of, hold.fraction)
     if split is not None:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from isotherm.cli import console
 from isotherm.cli.parser import Parser
 from isotherm.cli.suggest import writable
-
-if TYPE_CHECKING:
-    from isotherm.anneal.callbacks import Callback
 
 
 def add_arguments(parser: Parser) -> None:
@@ -29,14 +26,14 @@ def run(options: argparse.Namespace) -> None:
 
     begin = time.perf_counter()
     writable(check_target(options.out), force=options.force, source=options.image)
-    segmentation = segment(
-        options.image,
-        options.segments,
-        step=options.step,
-        smoothing=options.smoothing,
-        callbacks=_progress(),
-        random_state=options.seed,
-    )
+    with _shown():
+        segmentation = segment(
+            options.image,
+            options.segments,
+            step=options.step,
+            smoothing=options.smoothing,
+            random_state=options.seed,
+        )
     segmentation.save_overlay(options.out)
     summary = {
         "image": str(options.image),
@@ -53,8 +50,8 @@ def run(options: argparse.Namespace) -> None:
     console.tell(options, summary, text)
 
 
-def _progress() -> list[Callback]:
-    """Progress of annealing runs, where somebody is watching."""
-    from isotherm.anneal.callbacks import Progress
+def _shown() -> AbstractContextManager[None]:
+    """Progress of the whole, where somebody is watching."""
+    from isotherm.anneal.progress import Progress, shown
 
-    return [Progress(delay=0.0)] if sys.stderr.isatty() else []
+    return shown(Progress(noun="segment")) if sys.stderr.isatty() else nullcontext()

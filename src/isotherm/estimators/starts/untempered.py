@@ -14,6 +14,7 @@ from typing import TypeGuard
 
 import numpy as np
 
+from isotherm.anneal import progress
 from isotherm.anneal.callbacks import HeldoutRule
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.heldout import Heldout
@@ -48,11 +49,13 @@ def cooled_tempered(
     """
     others = [one for one in annealer.callbacks if not isinstance(one, HeldoutRule)]
     guide = replace(annealer, callbacks=others)
-    cold = guide.run(replace(model, temper_prior=True), data, rng)
+    with progress.phase("cooling", 0.6):
+        cold = guide.run(replace(model, temper_prior=True), data, rng)
     if cold.outcome is Outcome.INTERRUPTED:
         return replace(cold, model=model)
     heating = replace(annealer, schedule=_heating(annealer.schedule, cold, heldout))
-    warm = heating.run(model, data, rng, heldout=heldout, state=cold.state)
+    with progress.phase("heating", 0.4):
+        warm = heating.run(model, data, rng, heldout=heldout, state=cold.state)
     # Where nothing was held out, the one temperature more is still that of the end of the cooling.
     phase = COOLING if heldout is None else HEATING
     trace = (*cold.trace, *(replace(record, phase=phase) for record in warm.trace))
