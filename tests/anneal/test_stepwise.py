@@ -13,6 +13,7 @@ from isotherm.anneal.engine import NO_RELAXATION, Annealer, Problem
 from isotherm.anneal.growth.grow import Growth
 from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.journal import Blank
+from isotherm.anneal.progress import Course
 from isotherm.anneal.run_state import RunState
 from isotherm.anneal.schedule import Exponential, Fixed, Grid
 from isotherm.anneal.start import Noisy
@@ -333,7 +334,7 @@ def test_rows_on_workers_have_no_batches() -> None:
     remote = Remote.__new__(Remote)
     with pytest.raises(IsothermError, match=r"which sweeps all of them at once.*leave the client"):
         Annealer(Fixed(1.0), stepwise=Stepwise(5))._passed(
-            Problem(Aspect(2), remote, rng(), None, 0.0, Blank()),
+            Problem(Aspect(2), remote, rng(), None, 0.0, Blank(), Course.of(Fixed(1.0), 0.0)),
             RunState.starting(Aspect(2), State((), (), 0.0), False),
         )
     with pytest.raises(IsothermError, match="which sweeps all of them at once"):

@@ -179,7 +179,9 @@ def test_verbose_prints_and_silence_is_silent(
     kind(3, random_state=0, verbose=True).fit(X)
     shown = capsys.readouterr().err.splitlines()
     assert len(shown) > 2
-    assert all(line.startswith("annealing  T ") and "held-out" in line for line in shown)
+    assert all(" % done" in line for line in shown)
+    assert shown[0].startswith("cooling: ")
+    assert shown[-1].startswith("settling: ")
     for verbose in (None, False):
         kind(3, random_state=0, verbose=verbose).fit(X)
         assert capsys.readouterr() == ("", "")
