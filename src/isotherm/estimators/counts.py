@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isotherm import _checks
 from isotherm._markup import Description, Part
-from isotherm._types import Rng
+from isotherm._types import Params, Rng
 from isotherm.anneal import journal, scores
 from isotherm.anneal.crossval import Curve
 from isotherm.anneal.fold import fold_in, row_weights
@@ -41,7 +41,7 @@ from isotherm.estimators.plan import Hold, Table
 from isotherm.estimators.recipe import Fitted, Recipe, fit_table
 from isotherm.estimators.words import telling
 from isotherm.kernels.cpu.dense import one_blas_thread
-from isotherm.models.base import DEAD, distinct_components
+from isotherm.models.base import DEAD, CountModel, distinct_components
 from isotherm.placement.base import Data
 from isotherm.placement.place import AnyCounts, place
 from isotherm.tree import Tree
@@ -335,12 +335,8 @@ class CountEstimator(
 
     def _set_fitted(self, fitted: Fitted) -> None:
         plan, fit, cooled = fitted.plan, fitted.fit, fitted.cooled
-        weight, table = fit.model.components(fit.state.params)
-        self.model_ = fit.model
-        self.params_ = fit.state.params
-        self.components_ = np.ascontiguousarray(table.T, dtype=np.float64)
-        self.weights_ = np.asarray(weight, np.float64)
-        self.row_weights_ = row_weights(fit.model, fit.state.params, plan.full, fit.state.rows)
+        params, rows = fit.state.params, fit.state.rows
+        self._set_solution(fit.model, params, row_weights(fit.model, params, plan.full, rows))
         self.temperature_ = fit.temperature
         self.first_critical_ = cooled.first_critical
         self.trace_: tuple[Record, ...] = cooled.trace
@@ -349,9 +345,6 @@ class CountEstimator(
         self.free_energy_ = fit.trace[-1].free_energy
         self.n_iter_ = cooled.n_sweeps + (0 if fit is cooled else fit.n_sweeps)
         self.n_iter_ += fitted.more_sweeps
-        self.n_components_ = len(weight)
-        self.n_alive_ = int((weight > DEAD).sum())
-        self.n_distinct_ = len(distinct_components(weight, table))
         self.unigram_ = plan.full.summary.column_totals / plan.full.summary.total
         self.background_ = smoothed_unigram(plan.full.summary)
         if fitted.curve is not None:
@@ -364,6 +357,18 @@ class CountEstimator(
             self.path_: tuple[Step, ...] = cooled.path
         self._attributes(fitted)
         self._name_components()
+
+    def _set_solution(self, model: CountModel, params: Params, weights: Array) -> None:
+        """Set what follows from a model, its parameters and the weights of its rows (I, K)."""
+        weight, table = model.components(params)
+        self.model_: Any = model
+        self.params_ = params
+        self.components_ = np.ascontiguousarray(table.T, dtype=np.float64)
+        self.weights_ = np.asarray(weight, np.float64)
+        self.row_weights_ = weights
+        self.n_components_ = len(weight)
+        self.n_alive_ = int((weight > DEAD).sum())
+        self.n_distinct_ = len(distinct_components(weight, table))
 
     def _name_components(self) -> None:
         """Give every component a name by the words that tell most of it."""

@@ -27,7 +27,7 @@ from isotherm.estimators.edits import Before, Edit, edits_of, recorded, taken_ba
 from isotherm.estimators.plan import Table
 from isotherm.estimators.splitting import by_annealing, by_tree, known_parts
 from isotherm.kernels.cpu.dense import one_blas_thread
-from isotherm.models.base import DEAD, distinct_components, expect
+from isotherm.models.base import DEAD, expect
 from isotherm.placement.base import Data
 from isotherm.tree import Tree
 
@@ -41,7 +41,7 @@ ModelT = TypeVar("ModelT", bound="CountEstimator")
 SUMS = ("weight", "row_mass", "tokens", "columns", "mass")
 MEANS = ("word_topic",)
 # What a fit says of topics that are others now.
-OF_THE_FIT = ("tree_", "path_", "levels_", "reproducibility_")
+OF_THE_FIT = ("tree_", "path_", "levels_", "reproducibility_", "node_reproducibility_")
 WAYS = ("auto", "tree", "annealing")
 # Letters of a name.
 LONGEST = 80
@@ -465,16 +465,8 @@ def _reshaped(
     for name in OF_THE_FIT:
         if name in vars(other):
             delattr(other, name)
-    other.params_ = params
-    other.model_ = sized(model.model_, len(params.weight))
-    weight, table = other.model_.components(params)
-    other.components_ = np.ascontiguousarray(table.T, dtype=np.float64)
-    other.weights_ = np.asarray(weight, np.float64)
-    other.row_weights_ = row_weights
+    other._set_solution(sized(model.model_, len(params.weight)), params, row_weights)
     other.free_energy_ = float("nan")
-    other.n_components_ = len(weight)
-    other.n_alive_ = int((weight > DEAD).sum())
-    other.n_distinct_ = len(distinct_components(weight, table))
     if "labels_" in vars(other):
         other.labels_ = row_weights.argmax(axis=1)
     if model.pinned_:
