@@ -144,9 +144,10 @@ def test_maps_are_made_once(
     say("map", copied, "-o", out, "--force")
     assert made == [2, 2]
     assert np.array_equal(kept_map(copied, 2).coordinates, first)
-    model = load(copied / runs.MODEL)
-    model.random_state = 5
-    model.save(copied / runs.MODEL)
+    load(copied / runs.MODEL).rename(0, "another name").save(copied / runs.MODEL)
+    say("map", copied, "-o", out, "--force")
+    assert made == [2, 2]  # the topics are the same
+    load(copied / runs.MODEL).merge([0, 1]).save(copied / runs.MODEL)
     say("map", copied, "-o", out, "--force")
     assert made == [2, 2, 2]
     (again,) = copied.glob("map2.*.map")

@@ -37,6 +37,7 @@ VERBS = {
     "search": "find documents by words and topics",
     "eval": "say how good the topics of a run are",
     "view": "look at a run in the browser",
+    "edit": "rename, merge, split, drop or pin topics of a run, and take that back",
     "export": "write what a run knows as a table for other programs",
     "info": "say what a file or folder is",
     "segment": "segments of an image by texture",

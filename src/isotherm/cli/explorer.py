@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isotherm.cli import console, runs
+from isotherm.cli import console
 from isotherm.cli.query import search_of, searchable
 from isotherm.errors import IsothermError
 
@@ -182,9 +182,16 @@ def _make(run: Run, dimensions: int, options: argparse.Namespace, seed: int) -> 
 
 
 def _mark(run: Run) -> str:
-    """What tells the model of a run from any other: a part of the name of what was made of it."""
-    with (run.folder / runs.MODEL).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    """What tells the topics of a run from any others: a part of the name of what was made of them.
+
+    Names are no part of it, so that a topic may get another one.
+    """
+    model = run.model
+    digest = hashlib.sha256(type(model).__name__.encode())
+    for values in (model.weights_, model.components_, model.row_weights_):
+        digest.update(f"{values.dtype.str} {values.shape}".encode())
+        digest.update(values.tobytes())
+    return digest.hexdigest()[:16]
 
 
 def _read(run: Run, stem: str) -> MappedCorpus | None:

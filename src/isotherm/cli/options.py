@@ -424,6 +424,16 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
         FORCE,
         Option("--no-open", "do not open the browser", is_flag=True),
     ),
+    "edit": (
+        Option(
+            "--into",
+            "parts of a topic that is split (%(default)s)",
+            read=at_least(2),
+            default=2,
+            metavar="N",
+            named=("into",),
+        ),
+    ),
     "export": (
         Option(
             "-o --out",

@@ -52,6 +52,8 @@ ABOUT_TYPES: dict[str, type | UnionType] = {
 }
 ABOUT_TYPES |= {"settings": dict, "library": str, "interrupted": bool, READ: list}
 DOCUMENTS, CHECKPOINT = "documents.jsonl.gz", "fit.checkpoint"
+# Parts that stay the same when topics are edited.
+SHARED = ("counts", "words", "documents")
 # Marks the folder of a run from its first moment until it has its name.
 MARK = RUN_BEGUN
 # What a run is made of, and hidden files of processes that were killed while they wrote it.
@@ -157,6 +159,20 @@ class Run:
                 "models can be drawn"
             )
 
+    def edited(self, model: CountEstimator) -> Run:
+        """The run with another model of the same documents, which is in its file from now on.
+
+        Both files are as they were if that fails: what is said of the model is written first, and
+        takes the place of the old when the model is there.
+        """
+        more = {"topics": len(model.weights_), "edits": len(model.edits_)}
+        run = Run(self.folder, {**self.about, **more})
+        with _writing(self.folder, run.about):
+            model.save(self.folder / MODEL)
+        # What was read stays read.
+        vars(run).update({name: vars(self)[name] for name in SHARED if name in vars(self)})
+        return run
+
     def record(self, more: dict[str, object]) -> Run:
         """The run with more to say of it, also in its file."""
         about = {**self.about, **more}
@@ -253,10 +269,11 @@ def is_archive(path: Path) -> bool:
 
 
 @contextmanager
-def holding(folder: Path) -> Iterator[None]:
+def holding(folder: Path, otherwise: str = ", or give another name with -o") -> Iterator[None]:
     """Let no other process of this computer work in the folder as long as the block lasts.
 
     The lock is on the folder itself, goes with it when it is renamed, and ends with the process.
+    Where it is taken, the error says to wait, or `otherwise`.
     """
     try:
         import fcntl
@@ -270,8 +287,7 @@ def holding(folder: Path) -> Iterator[None]:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise IsothermError(
-                    f"another process is at work in {folder}; wait until it is done, or give "
-                    "another name with -o"
+                    f"another process is at work in {folder}; wait until it is done{otherwise}"
                 ) from None
         yield
     finally:
@@ -323,8 +339,16 @@ def unfinished(final: Path) -> Path:
 
 
 def _write(folder: Path, about: dict[str, object]) -> None:
+    with _writing(folder, about):
+        pass
+
+
+@contextmanager
+def _writing(folder: Path, about: dict[str, object]) -> Iterator[None]:
+    """Write what is known of a run, and give it its name when the block has ended well."""
     with replacing(folder / ABOUT) as unfinished_file:
         unfinished_file.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        yield
 
 
 # What may be removed: folders with the mark of a run, and in them its own files -------------------

@@ -197,6 +197,11 @@ def _to_resume(options: argparse.Namespace, final: Path, held: ExitStack) -> Run
             "same, leave options out to take those of before, or give another name with -o"
         )
     if run.folder == final and run.checkpoint.exists():
+        if run.about.get("edits") and not options.force:
+            raise IsothermError(
+                f"the topics of {final} were edited, which going on with the fit would lose; take "
+                f"the edits back by isotherm edit {final} undo, or give --force"
+            )
         runs.check_work(work)
         final.rename(work)
         run = Run(work, run.about)

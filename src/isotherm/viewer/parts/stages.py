@@ -141,6 +141,7 @@ def candidates(model: CountEstimator, given: Stages | Sequence[Stage] | None) ->
         found = [
             Candidate(step.temperature, step.n_components, partial(_of_step, model, step))
             for step in model.path_
+            if step.params is not None
         ]
     else:
         found = list(_of_tree(model))
@@ -271,7 +272,8 @@ def _of_stage(model: CountEstimator, stage: Stage) -> Moment:
     member = np.zeros((len(groups), len(heads)))
     member[np.arange(len(groups)), groups] = share
     means = np.asarray(table @ member).T
-    same = len(weight) == len(model.weights_)
+    edited = any(one.reshapes for one in model.edits_)
+    same = len(weight) == len(model.weights_) and not edited
     owner = groups if same else _nearest(model, means)
     temperature = stage.temperature
     return Moment(temperature, sizes, means, owner, stage.model, stage.params, groups)
