@@ -12,8 +12,11 @@ from isotherm import cli, load_docstrings
 from isotherm.images import files
 from support.cli import write_stories
 from support.corpora import two_waves
+from support.endpoint import serving
 
 ROOT = Path(__file__).parents[2]
+# Where the page has a language model.
+ADDRESS = "http://localhost:11434/v1"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -53,8 +56,10 @@ def test_commands_of_the_page_run(
     (folder / "run.toml").write_text(config)
     found = commands(blocks(page, "sh"))
     assert {words[0] for words in found} == set(cli.VERBS)
-    for words in found:
-        assert cli.main(words) == 0, (words, capsys.readouterr().err)
+    with serving() as service:
+        for words in found:
+            words = [service.url if word == ADDRESS else word for word in words]
+            assert cli.main(words) == 0, (words, capsys.readouterr().err)
     headings = re.findall(r"^## (\w+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(headings) == sorted(cli.VERBS)
     topics = [

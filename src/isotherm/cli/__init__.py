@@ -38,6 +38,7 @@ VERBS = {
     "eval": "say how good the topics of a run are",
     "view": "look at a run in the browser",
     "edit": "rename, merge, split, drop or pin topics of a run, and take that back",
+    "name": "ask a language model for names of the topics of a run",
     "export": "write what a run knows as a table for other programs",
     "info": "say what a file or folder is",
     "segment": "segments of an image by texture",

@@ -434,6 +434,50 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
             named=("into",),
         ),
     ),
+    "name": (
+        Option(
+            "--url",
+            "address of an OpenAI-compatible service; nothing is sent without it",
+            metavar="URL",
+            named=("url",),
+        ),
+        Option(
+            "--model",
+            "name of the language model there",
+            metavar="NAME",
+            named=("language_model",),
+        ),
+        Option(
+            "--key-env",
+            "environment variable with the key, where one is needed",
+            metavar="VARIABLE",
+            named=("key_env",),
+        ),
+        Option("--prompt-only", "print what would be sent, and send nothing", is_flag=True),
+        Option("--only", "only these topics, by number", metavar="N[,N]"),
+        Option(
+            "-n --words",
+            "words of each topic that are sent (%(default)s)",
+            read=at_least(1),
+            default=15,
+        ),
+        Option(
+            "--documents",
+            "most titles of each topic that are sent; 0 for none (%(default)s)",
+            read=at_least(0),
+            default=5,
+            metavar="N",
+            named=("n_documents",),
+        ),
+        Option(
+            "--timeout",
+            "seconds for each answer (%(default)g)",
+            read=not_negative,
+            default=60.0,
+            metavar="S",
+            named=("timeout",),
+        ),
+    ),
     "export": (
         Option(
             "-o --out",
