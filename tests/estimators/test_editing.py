@@ -142,6 +142,7 @@ def test_two_copies_of_a_topic_predict_as_that_topic() -> None:
     )
     copied.weights_, copied.components_ = copied.params_.weight, model.components_[index]
     copied.row_weights_ = model.row_weights_[:, index] * share
+    del copied.prominence_
     copied._name_components()
     merged = copied.merge([2, 3])
     np.testing.assert_allclose(merged.components_, model.components_, rtol=1e-6)
@@ -210,6 +211,7 @@ def test_a_dead_topic_goes_without_a_trace() -> None:
     dead.weights_ = dead.params_.weight
     dead.components_ = model.components_[[*range(K), 0]]
     dead.row_weights_ = np.column_stack([model.row_weights_, np.zeros(len(MIXED))])
+    del dead.prominence_
     dead._name_components()
     dropped = dead.drop(K, MIXED)
     assert_same(dropped.params_, model.params_)

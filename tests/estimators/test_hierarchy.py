@@ -264,7 +264,7 @@ def test_bad_questions(model: HierarchicalClustering) -> None:
         model.expand(7)
     with pytest.raises(IsothermError, match="n_words=0; it must be an integer of at least 1"):
         model.node_words(0)
-    with pytest.raises(IsothermError, match="by='size'; it must be one of 'probability', 'lift'"):
+    with pytest.raises(IsothermError, match="by='size'; it must be one of 'telling', 'prob"):
         model.node_words(by="size")
     nameless = HierarchicalClustering(tree=[0, 1], random_state=0, verbose=False).fit(X.matrix)
     with pytest.raises(IsothermError, match="word is 'flow'; give the number of a column, 0 to 69"):

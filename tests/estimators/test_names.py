@@ -129,12 +129,12 @@ def test_columns_without_names_are_named_by_their_numbers() -> None:
 
 def test_words_that_tell_are_those_a_component_has_more_of() -> None:
     table = np.array([[0.5, 0.3, 0.2, 0.0], [0.5, 0.0, 0.1, 0.4]])
-    scores = telling(table, table.mean(axis=0))
+    scores = telling(table, table.mean(axis=0), table)
     assert scores[0].argmax() == 1
     assert scores[1].argmax() == 3
     assert scores[0, 0] == scores[0, 3] == 0
     assert scores[1, 2] < 0
-    same = telling(table[:1], table[0] + [1e-3, -1e-3, 0, 0])
+    same = telling(table[:1], table[0] + [1e-3, -1e-3, 0, 0], table[:1])
     np.testing.assert_array_equal(same, table[:1])
 
 

@@ -39,7 +39,7 @@ from isotherm.estimators.names import names_of
 from isotherm.estimators.parameters import Checks, integer, number, provides
 from isotherm.estimators.plan import Hold, Table
 from isotherm.estimators.recipe import Fitted, Recipe, fit_table
-from isotherm.estimators.words import telling
+from isotherm.estimators.words import Prominence, prominence, told_by
 from isotherm.kernels.cpu.dense import one_blas_thread
 from isotherm.models.base import DEAD, CountModel, distinct_components
 from isotherm.placement.base import Data
@@ -52,6 +52,8 @@ log = logging.getLogger("isotherm")
 SMALL_WORK = 2_000_000
 # As many components as this are expected where the number is to be found.
 MANY = 64
+# By what words are ordered, the default first.
+ORDERS = ("telling", "probability", "lift")
 # Kinds of estimators whose code is loaded, with their devices and precisions.
 _LOADED: set[tuple[object, ...]] = set()
 
@@ -134,26 +136,29 @@ class CountEstimator(
         return total / tokens if tokens else float("nan")
 
     def top_words(
-        self, n_words: int = 10, *, by: str = "probability", names: object = None
+        self, n_words: int = 10, *, by: str = "telling", names: object = None
     ) -> list[list[str]]:
         """Most telling columns of every component.
 
         Parameters
         ----------
         n_words : int
-        by : {"probability", "lift"}
-            Order by P(y|k), or by P(y|k) / p(y) damped for rare columns.
+        by : {"telling", "probability", "lift"}
+            Order by how much more prominent the column is in the rows of the component than in all
+            rows, next to its standard deviation; by P(y|k); or by P(y|k) / p(y), damped for rare
+            columns.
         names : sequence (J,), optional
             Names of the columns, where the data of the fit had none, as a matrix of
             CountVectorizer: its `get_feature_names_out()`.
         """
         check_is_fitted(self)
-        return self._telling(self.components_, n_words, by, names)
+        _checks.one_of("by", by, ORDERS)
+        table = told_by(self) if by == ORDERS[0] else self.components_
+        return self._first(table, n_words, by, names)
 
-    def _telling(self, table: Array, n_words: int, by: str, names: object) -> list[list[str]]:
-        """Names of the most telling columns of each row of a table (K, J) of distributions."""
+    def _first(self, table: Array, n_words: int, by: str, names: object) -> list[list[str]]:
+        """Names of the first columns of each row of a table (K, J) of scores or distributions."""
         _checks.integer("n_words", n_words, 1)
-        _checks.one_of("by", by, ("probability", "lift"))
         if by == "lift":
             # An average probability in the denominator keeps one-off columns down.
             table = table / (self.unigram_ + 1.0 / len(self.unigram_))
@@ -356,6 +361,7 @@ class CountEstimator(
             self.tree_: Tree = cooled.tree
             self.path_: tuple[Step, ...] = cooled.path
         self._attributes(fitted)
+        self._set_prominence(prominence(plan.full, fit.model, params, rows))
         self._name_components()
 
     def _set_solution(self, model: CountModel, params: Params, weights: Array) -> None:
@@ -370,12 +376,16 @@ class CountEstimator(
         self.n_alive_ = int((weight > DEAD).sum())
         self.n_distinct_ = len(distinct_components(weight, table))
 
+    def _set_prominence(self, seen: Prominence) -> None:
+        """Set how prominent each column is in the rows of each component, and in all of them."""
+        self.prominence_, self.prominence_rows_, self.prominence_overall_ = seen
+
     def _name_components(self) -> None:
         """Give every component a name by the words that tell most of it."""
         self.names_ = self._names_by(self._column_names())
 
     def _names_by(self, words: Array) -> tuple[str, ...]:
-        return names_of(telling(self.components_, self.background_), words)
+        return names_of(told_by(self), words)
 
     def _heldout(self, X: object, X_heldout: object, smoothing: float) -> tuple[float, float]:
         _checks.number("smoothing", smoothing, 0.0, 1.0)

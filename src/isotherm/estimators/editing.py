@@ -26,6 +26,7 @@ from isotherm.errors import IsothermError
 from isotherm.estimators.edits import Before, Edit, edits_of, recorded, taken_back
 from isotherm.estimators.plan import Table
 from isotherm.estimators.splitting import by_annealing, by_tree, known_parts
+from isotherm.estimators.words import Prominence, prominence
 from isotherm.kernels.cpu.dense import one_blas_thread
 from isotherm.models.base import DEAD, expect
 from isotherm.placement.base import Data
@@ -323,7 +324,8 @@ def parted(
             found = by_annealing(model, k, into, table, data)
         whole, (params, rows, _), numbers = found
         weights = row_weights(whole, params, data, rows)
-        other = _reshaped(model, params, weights, stays, _of_rows(model, table, data))
+        seen = prominence(data, whole, params, rows)
+        other = _reshaped(model, params, weights, stays, _of_rows(model, table, data, seen))
     known = known_parts(model, k) if by == "tree" else None
     _call(other, numbers, known.names if known and len(known.names) == into else ())
     return _recorded("split", model, other, [(k, number) for number in numbers], stays)
@@ -442,12 +444,14 @@ def _swept(model: ModelT, params: Params, into: Array, table: Table) -> ModelT:
         stay = tuple(int(into[k]) for k in model.pinned_)
         params, _ = held(whole, stay).maximize(stats, params, temperature, data.kernels)
         weights = row_weights(whole, params, data, rows)
-        return _reshaped(model, params, weights, into, _of_rows(model, table, data))
+        seen = prominence(data, whole, params, rows)
+        return _reshaped(model, params, weights, into, _of_rows(model, table, data, seen))
 
 
-def _of_rows(model: CountEstimator, table: Table, data: Data) -> Fields:
+def _of_rows(model: CountEstimator, table: Table, data: Data, seen: Prominence) -> Fields:
     """What a model says of its rows, of those of a table."""
-    values: Fields = {}
+    values: Fields = {"prominence_": seen.table, "prominence_rows_": seen.rows}
+    values["prominence_overall_"] = seen.overall
     if "row_marginal_" in vars(model):
         values["row_marginal_"] = row_marginal(data)
     if "row_totals_" in vars(model):
@@ -455,12 +459,20 @@ def _of_rows(model: CountEstimator, table: Table, data: Data) -> Fields:
     return values
 
 
+def _moved(model: CountEstimator, into: Array) -> Fields:
+    """How prominent columns are in topics that were joined or left out, as far as is known."""
+    if "prominence_" not in vars(model):
+        return {}
+    own = {name: vars(model)[name] for name in ("prominence_", "prominence_rows_")}
+    return {name: np.ascontiguousarray(_summed(one.T, into).T) for name, one in own.items()}
+
+
 def _reshaped(
     model: ModelT, params: Params, row_weights: Array, into: Array, of_rows: Fields | None = None
 ) -> ModelT:
     """A copy of the model with other topics; `into` (K,) says where each of its own went."""
     other = copy.copy(model)
-    for name, value in (of_rows or {}).items():
+    for name, value in (_moved(model, into) if of_rows is None else of_rows).items():
         setattr(other, name, value)
     for name in OF_THE_FIT:
         if name in vars(other):

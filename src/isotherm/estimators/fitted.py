@@ -8,6 +8,7 @@ from isotherm.data.base import Array
 from isotherm.errors import IsothermError
 from isotherm.estimators.base import Annealed
 from isotherm.estimators.counts import CountEstimator
+from isotherm.estimators.words import told_of_nodes
 from isotherm.tree import Tree
 
 
@@ -49,14 +50,15 @@ def node_distributions(model: CountEstimator, tree: Tree | None = None) -> tuple
 def branch_words(
     model: CountEstimator, n_words: int = 6, tree: Tree | None = None, names: object = None
 ) -> list[list[str]]:
-    """Words of every node of the tree: those that set it apart from the node above it.
+    """Words of every node of the tree: those that tell it from what is beside it.
 
-    Ordered by what they add to the Kullback-Leibler divergence from the parent's distribution; for
-    the root by probability.
+    Ordered by how much they tell of the rows of the node, next to those of the node above it and to
+    all rows: the less of the two counts, so that no word is there that is frequent everywhere. The
+    words of the root are the frequent ones.
 
     Parameters
     ----------
-    model : fitted estimator with a tree
+    model : fitted estimator
     n_words : int
     tree : Tree, optional
         As in `node_distributions`.
@@ -64,14 +66,9 @@ def branch_words(
         Names of the columns, as in `top_words`.
     """
     tree = topic_tree(model) if tree is None else tree
-    _, tables = node_distributions(model, tree)
     own, found = model._column_names(names), []
-    for node, parent in enumerate(tree.parents):
-        table = tables[node]
-        if parent >= 0:
-            ratio = np.divide(table, tables[parent], out=np.ones_like(table), where=table > 0)
-            table = table * np.log(ratio)
-        order = np.argsort(-table, kind="stable")[:n_words]
+    for scores in told_of_nodes(model, tree):
+        order = np.argsort(-scores, kind="stable")[:n_words]
         found.append([str(own[j]) for j in order])
     return found
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from isotherm import _checks
 from isotherm._types import Rng
 from isotherm.anneal.callbacks import Log, time_is_up
 from isotherm.anneal.crossval import Curve
@@ -24,13 +25,14 @@ from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.data.split import SPLIT_SEED, RandomState
 from isotherm.errors import IsothermError
-from isotherm.estimators.counts import CountEstimator
+from isotherm.estimators.counts import ORDERS, CountEstimator
 from isotherm.estimators.engine import SETTINGS, Engine
 from isotherm.estimators.holdout import Folds
 from isotherm.estimators.parameters import AUTO, Checks, integer, number, number_or_auto, one_of
 from isotherm.estimators.plan import Plan, Table
 from isotherm.estimators.recipe import Fitted, Recipe, planned, steered
 from isotherm.estimators.starts.hierarchy import Clusters, grown, in_two, put_on
+from isotherm.estimators.words import told_of_nodes
 from isotherm.models.hierarchy import WEIGHTS, Hierarchy
 from isotherm.placement.base import Data
 from isotherm.tree import as_tree
@@ -178,20 +180,27 @@ class HierarchicalClustering(CountEstimator):
         return labels
 
     def node_words(
-        self, n_words: int = 10, *, by: str = "probability", names: object = None
+        self, n_words: int = 10, *, by: str = "telling", names: object = None
     ) -> list[list[str]]:
         """Most telling columns of every node.
 
         Parameters
         ----------
         n_words : int
-        by : {"probability", "lift"}
-            Order by P(y|a), or by P(y|a) / p(y) damped for rare columns.
+        by : {"telling", "probability", "lift"}
+            Order by how much the column tells of the rows below the node, next to those below the
+            node above it and to all rows (of the root by P(y|a)); by P(y|a); or by P(y|a) / p(y),
+            damped for rare columns.
         names : sequence (J,), optional
             Names of the columns, as in `top_words`.
         """
         check_is_fitted(self)
-        return self._telling(self.node_components_, n_words, by, names)
+        _checks.one_of("by", by, ORDERS)
+        if by == ORDERS[0]:
+            table = np.array(list(told_of_nodes(self, self.tree_)))
+        else:
+            table = self.node_components_
+        return self._first(table, n_words, by, names)
 
     def word_spread(self, word: object) -> Array:
         """Share of the tokens of a word (column name or number) in each node, (n_nodes,).

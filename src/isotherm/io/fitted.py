@@ -30,6 +30,7 @@ from isotherm.tree import Tree
 ARRAYS: Shapes = {
     **{"components_": "K J", "weights_": "K", "row_weights_": "I C", "unigram_": "J"},
     **{"background_": "J", "labels_": "#I", "row_totals_": "I"},
+    **{"prominence_": "K J", "prominence_rows_": "K", "prominence_overall_": "J"},
 }
 TYPES: Fields = {
     "precision_": str,
@@ -104,7 +105,8 @@ def _check_together(fitted: Fields, known: Registered) -> None:
     _check_component_names(fitted.get("names_"), sizes.get("K"))
     known.check(fitted, sizes)
     for step in fitted.get("path_", ()):
-        parts.check_params(step.model, step.params, {"J": sizes["J"]})
+        if step.params is not None:
+            parts.check_params(step.model, step.params, {"J": sizes["J"]})
         if step.n_components != step.model.n_components:
             raise ValueError("a step with a tree of other components")
 
