@@ -187,8 +187,9 @@ def test_words_of_the_largest_topics(model: AspectModel) -> None:
         figure.draw_without_rendering()  # a "$" in a word must not be read as mathematics
         assert [label.get_text() for label in ax.get_yticklabels()] == model.top_words(2)[k]
         widths = [bar.get_width() for bar in ax.patches]
-        assert_array_equal(widths, np.sort(model.components_[k])[::-1][:2])
-        assert ax.get_title(loc="left").startswith(f"topic {k} ")
+        columns = model.top_words(2, names=range(model.n_features_in_))[k]
+        assert_array_equal(widths, model.components_[k][[int(j) for j in columns]])
+        assert ax.get_title(loc="left").startswith(f"{k}: {model.names_[k][:20]}")
 
 
 def test_more_topics_and_words_than_there_are(model: AspectModel) -> None:

@@ -40,6 +40,8 @@ def test_topics_show_what_sets_branches_apart_and_how_alike_they_are() -> None:
     figure = tree_words(topics, n_words=2)
     words, tree = branch_words(topics, 2), topics.topic_tree_
     said = texts(figure)
+    for k, leaf in enumerate(tree.leaves):
+        words[leaf] = [topics.names_[k]]
     assert [text.split("  (")[0] for text in said] == [" ".join(one) for one in words]
     assert said[0].endswith(f"({tree.similarities[0]:.2g})")
     assert [said[leaf].endswith("(6)") for leaf in tree.leaves] == [True] * 3

@@ -34,9 +34,37 @@ def test_topics_are_those_of_the_model(grown: Path, say: Any) -> None:
     assert [one["topic"] for one in found] == order
     assert [one["words"] for one in found] == [words[k] for k in order]
     assert sum(one["share"] for one in found) == pytest.approx(1)
+    assert [one["name"] for one in found] == [model.names_[k] for k in order]
+    assert "reproducibility" not in found[0]
+    first = say("topics", grown).splitlines()[0]
+    name, shown = model.names_[order[0]], model.top_words(10)[order[0]]
+    assert first.split("%")[1].split() == [
+        *name.split(),
+        *(word for word in shown if word not in name.split(", ")),
+    ]
+    assert {shown[0] in words for words in THINGS.values()} == {True, False}
+
+
+def test_topics_and_nodes_say_how_reproducible_they_are(
+    grown: Path, say: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load(grown / "model.iso")
+    K, tree = len(model.weights_), model.topic_tree_
+    model.reproducibility_ = np.array([0.41, *[0.93] * (K - 1)])
+    model.node_reproducibility_ = np.full(tree.n_nodes, 0.88)
+    model.node_reproducibility_[tree.leaves[0]] = np.nan
+    monkeypatch.setattr(runs.Run, "model", model)
+    known = {one["topic"]: one["reproducibility"] for one in say("topics", grown, "--json")}
+    assert known == {k: 0.41 if k == 0 else 0.93 for k in range(K)}
     lines = say("topics", grown).splitlines()
-    assert lines[0].split()[3:] == model.top_words(10)[order[0]]
-    assert {lines[0].split()[3] in words for words in THINGS.values()} == {True, False}
+    (low,) = [line for line in lines if line.endswith("(only in this sample)")]
+    assert (low.split()[0], low.split()[3]) == ("0", "0.41")
+    assert sum(" 0.93 " in line for line in lines) == K - 1
+    branches = say("tree", grown).splitlines()
+    assert sum(line.endswith(" %  0.88") for line in branches) == tree.n_nodes - 1
+    nested = say("tree", grown, "--json")
+    assert nested["reproducibility"] == 0.88
+    assert not any(line.endswith("0.88") for line in say("tree", grown, "--splits").splitlines())
 
 
 # tree ---------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from scipy import sparse
 import isotherm
 from isotherm import AspectModel, Counts, OneSidedClustering, SearchIndex
 from isotherm.errors import IsothermError
+from isotherm.estimators.words import telling
 from isotherm.retrieval import topics
 from isotherm.retrieval.scoring import SearchSettings
 from retrieval.corpus import WORDS, documents, fitted, queries
@@ -72,7 +73,8 @@ def test_shared_topics_have_their_words() -> None:
         theirs = model.row_weights_[best.document, one.topic]
         mine = topics.fold(tables[one.model], asked)[0, one.topic]
         assert one.amount == pytest.approx(np.sqrt(mine * theirs))
-        order = np.argsort(-model.components_[one.topic], kind="stable")[:5]
+        table, usual = model.components_, model.weights_ @ model.components_
+        order = np.argsort(-telling(table, usual, table)[one.topic], kind="stable")[:5]
         assert one.words == tuple(WORDS[j] for j in order)
     amounts = [one.amount for one in best.topics]
     assert amounts == sorted(amounts, reverse=True)

@@ -6,6 +6,7 @@ import argparse
 import io
 import json
 import logging
+import shutil
 import sys
 import time
 import warnings
@@ -56,6 +57,11 @@ def speaking(options: argparse.Namespace) -> Iterator[None]:
         finally:
             log.removeHandler(handler)
             log.setLevel(level)
+
+
+def width() -> int | None:
+    """Letters of a line where a terminal shows it; None where it goes to a file or a program."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def _rarely(seconds: float) -> Callable[[logging.LogRecord], bool]:

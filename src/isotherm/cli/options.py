@@ -353,9 +353,10 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("-n --words", "words of each (%(default)s)", read=at_least(1), default=10),
         Option(
             "--by",
-            "frequent words, or those that are rare elsewhere (%(default)s)",
-            choices=("probability", "lift"),
-            default="probability",
+            "words that tell the topic from others, frequent ones, or those that are rare "
+            "elsewhere (%(default)s)",
+            choices=("telling", "probability", "lift"),
+            default="telling",
         ),
     ),
     "tree": (

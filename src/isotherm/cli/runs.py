@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 import os
 import re
 import shutil
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import isotherm
 from isotherm.cli import documents
@@ -226,27 +227,53 @@ def _check(values: dict[str, object], types: Mapping[str, type | UnionType]) -> 
 
 
 class TopicLine(TypedDict):
-    """Number, share of the tokens and words of a topic."""
+    """Number, name, share of the tokens and words of a topic, and how reproducible it is."""
 
     topic: int
+    name: str
     share: float
     words: list[str]
+    reproducibility: NotRequired[float | None]
 
 
 def topics_of(model: CountEstimator, n_words: int, by: str) -> list[TopicLine]:
-    """Number, share and words of every topic, the largest first."""
+    """What is said of every topic, the largest first."""
+    from isotherm.estimators.outline import reproducibility
+
     words = model.top_words(n_words, by=by)
-    shares = model.weights_.tolist()
+    shares, known = model.weights_.tolist(), reproducibility(model)
     order = sorted(range(len(shares)), key=lambda k: -shares[k])
-    return [{"topic": k, "share": shares[k], "words": words[k]} for k in order]
+    found: list[TopicLine] = []
+    for k in order:
+        one = TopicLine(topic=k, name=model.names_[k], share=shares[k], words=words[k])
+        if known is not None:
+            one["reproducibility"] = known_number(known[k])
+        found.append(one)
+    return found
+
+
+def known_number(value: float) -> float | None:
+    """A number as JSON has it; None where it is not known."""
+    return None if math.isnan(value) else float(value)
 
 
 def topic_lines(topics: list[TopicLine]) -> str:
-    """A line for each topic."""
-    return "\n".join(
-        f"{one['topic']:4d}  {100 * one['share']:5.1f} %  {' '.join(one['words'])}"
-        for one in topics
-    )
+    """A line for each topic: its number, share and name, and words that the name does not say."""
+    from isotherm.estimators.outline import ALONE, SOLID, other_words
+
+    width = max((len(one["name"]) for one in topics), default=0)
+    lines = []
+    for one in topics:
+        line = f"{one['topic']:4d}  {100 * one['share']:5.1f} %  "
+        if any("reproducibility" in other for other in topics):
+            value = one.get("reproducibility")
+            line += f"{'' if value is None else f'{value:.2f}':4}  "
+        line += f"{one['name']:{width}}  {' '.join(other_words(one['name'], one['words']))}"
+        value = one.get("reproducibility")
+        lines.append(
+            line.rstrip() + (f"  ({ALONE})" if value is not None and value < SOLID else "")
+        )
+    return "\n".join(lines)
 
 
 def is_run(path: Path) -> bool:

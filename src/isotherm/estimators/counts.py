@@ -18,7 +18,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isotherm import _checks
-from isotherm._markup import Description, Part
+from isotherm._markup import Description
 from isotherm._types import Params, Rng
 from isotherm.anneal import journal, scores
 from isotherm.anneal.crossval import Curve
@@ -169,7 +169,8 @@ class CountEstimator(
     def describe(self, n_words: int = 8, *, names: object = None) -> Description:
         """Readable summary of the fit: a line on the run, a line per component with its name.
 
-        A str, which a notebook shows as a table.
+        Where it is known how reproducible components are, that stands before their names. Of a
+        hierarchy the lines are its tree. A str, which a notebook shows as a table.
 
         Parameters
         ----------
@@ -178,6 +179,8 @@ class CountEstimator(
             As in `top_words`.
         """
         check_is_fitted(self)
+        from isotherm.estimators.outline import described
+
         head = (
             f"{type(self).__name__}: {len(self.weights_)} components "
             f"({self.n_distinct_} distinct) at T = {self.temperature_:.4g}, "
@@ -185,16 +188,8 @@ class CountEstimator(
         )
         if self.outcome_ == Outcome.INTERRUPTED.value:
             head += f"\n{self.outcome_}"
-        words = self.top_words(n_words, names=names)
-        order = np.argsort(-self.weights_, kind="stable").tolist()
-        called = self.names_ if names is None else self._names_by(self._column_names(names))
-        width = max(map(len, called))
-        rows = [
-            (k, f"{100 * self.weights_[k]:.1f} %", called[k], " ".join(words[k])) for k in order
-        ]
-        lines = [f"{k:4d}  {share:>7}  {name:{width}}  {shown}" for k, share, name, shown in rows]
-        part = Part(("component", "share", "name", "words"), rows)
-        return Description("\n".join([head, *lines]), (head, part))
+        text, part = described(self, n_words, names)
+        return Description(f"{head}\n{text}", (head, part))
 
     # What a shell says -----------------------------------------------------------------------
 

@@ -68,7 +68,7 @@ class CorpusMap:
         Label of each document; a single None is a document without one.
     texts : tuple of str, or None
     top_words : tuple of tuple of str
-        Most probable words of each topic.
+        Words that tell each topic from the others.
     topic_sizes : (K,)
         Share of each topic in the corpus.
     topic_coordinates : (K, L)

@@ -177,6 +177,8 @@ def _points(source: object, labels: Entries | None) -> Points:
         places = found.coordinates
         labels = found.labels if labels is None else labels
         names = [" ".join(words[:N_NAME_WORDS]) for words in found.top_words]
+        if isinstance(source, MappedCorpus):
+            names = list(getattr(source.topics, "names_", names))
         anchors = found.topic_coordinates
     else:
         places = np.asarray(found)

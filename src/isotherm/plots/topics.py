@@ -1,4 +1,4 @@
-"""Figures of topics: bars of their most probable words."""
+"""Figures of topics: bars of the words that tell them from others."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["topic_words"]
 
+# Letters of a name in a title.
+LONGEST = 28
+
 
 def topic_words(
     model: CountEstimator,
@@ -28,7 +31,7 @@ def topic_words(
     *,
     figure: Figure | None = None,
 ) -> Figure:
-    """Figure of the largest topics: bars P(y|k) of the most probable words of each.
+    """Figure of the largest topics: bars P(y|k) of the words that tell each from all others.
 
     Parameters
     ----------
@@ -51,6 +54,7 @@ def topic_words(
         )
     chosen = np.argsort(-model.weights_, kind="stable")[:n_topics]
     words = model.top_words(n_words)
+    columns = model.top_words(n_words, names=range(model.components_.shape[1]))
     n_across = min(len(chosen), 4)
     n_down = math.ceil(len(chosen) / n_across)
     if figure is None:
@@ -58,12 +62,17 @@ def topic_words(
         figure = new_figure((2.5 * n_across, height * n_down))
     axes = figure.subplots(n_down, n_across, sharex=True, squeeze=False).ravel().tolist()
     for ax, k in zip(axes, chosen, strict=False):
-        _word_bars(ax, words[k], np.sort(model.components_[k])[::-1][:n_words])
-        title = f"topic {k}  ·  {100 * model.weights_[k]:.1f} %"
-        ax.set_title(title, loc="left", fontsize=10, color=INK)
+        _word_bars(ax, words[k], model.components_[k][[int(j) for j in columns[k]]])
+        title = f"{k}: {shortened(model.names_[k])}  ·  {100 * model.weights_[k]:.1f} %"
+        ax.set_title(title, loc="left", fontsize=9, color=INK, parse_math=False)
     for ax in axes[len(chosen) :]:
         ax.remove()
     return figure
+
+
+def shortened(name: str) -> str:
+    """As many letters of a name as a title has room for."""
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
 def _word_bars(ax: Axes, words: Sequence[str], values: Array) -> None:

@@ -43,7 +43,7 @@ def tree_words(
     model: CountEstimator,
     *,
     n_words: int = 4,
-    by: str = "probability",
+    by: str = "telling",
     figure: Figure | None = None,
 ) -> Figure:
     """Figure of the tree of a hierarchy or of topics, from left to right, with words at every node.
@@ -54,8 +54,9 @@ def tree_words(
         A HierarchicalClustering, or one with a tree of its topics (`topic_tree_`), the similarity
         of whose branches stands in brackets.
     n_words : int
-        Words at a node; of a tree of topics those that set a branch apart from the one above it.
-    by : {"probability", "lift"}
+        Words at a node; by default those that tell a branch from the ones beside it. A leaf of a
+        tree of topics has its name.
+    by : {"telling", "probability", "lift"}
         Which words of a hierarchy; see `HierarchicalClustering.node_words`.
     figure : matplotlib Figure, optional
         Where to draw; a new one that fits the tree by default.
@@ -72,6 +73,8 @@ def tree_words(
     for node in range(tree.n_nodes):
         component = tree.component(node)
         text = " ".join(words[node])
+        if component is not None and not own:
+            text = model.names_[component]
         if component is None:
             if tree.similarities:
                 text += f"  ({tree.similarities[node]:.2g})"

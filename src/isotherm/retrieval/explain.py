@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from isotherm.data.base import Array
+from isotherm.estimators.words import telling
 from isotherm.retrieval.results import Hit, TopicShare, WordShare
 from isotherm.retrieval.topics import TopicTable
 
@@ -72,9 +73,15 @@ def shared_topics(
     shared = np.sqrt(theta * query_theta) * len(tables)
 
     @cache
+    def usual(model: int) -> Array:
+        return np.asarray(tables[model].word_topic @ tables[model].weight)
+
+    @cache
     def words(k: int) -> tuple[str, ...]:
         # Sorted once: a topic is shared by many of the documents.
-        return _top_words(tables[owner[k]].word_topic[:, k - first[owner[k]]], names)
+        table = tables[owner[k]]
+        column = np.asarray(table.word_topic[:, k - first[owner[k]]], np.float64)[None]
+        return _top_words(telling(column, usual(int(owner[k])), column)[0], names)
 
     result = []
     for row in shared:

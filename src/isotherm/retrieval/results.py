@@ -22,7 +22,7 @@ class TopicShare(NamedTuple):
     """A topic that query and document share.
 
     `model` and `topic` are positions, `amount` is sqrt(P(a|x) P(a|q)) (1 for a topic that both
-    are made of alone), `words` are the topic's most probable ones.
+    are made of alone), `words` are those that tell it from all topics together.
     """
 
     model: int

@@ -307,7 +307,7 @@ def _give_name(run: Run, final: Path) -> Run:
 
 def _report(options: argparse.Namespace, run: Run, begin: float) -> None:
     model = run.model
-    topics = topics_of(model, 8, "probability")
+    topics = topics_of(model, 8, "telling")
     summary = {
         "run": str(run.folder),
         "model": type(model).__name__,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from isotherm.cli import console, runs
@@ -35,17 +36,17 @@ def run(options: argparse.Namespace) -> None:
             "that isotherm topics shows, for instance"
         )
     hits = results.hits
-    docs = run.documents
+    docs, names = run.documents, run.model.names_
     summary = {
         "query": query.known,
         "unknown": query.unknown,
-        "documents": [_entry(rank, hit, docs) for rank, hit in enumerate(hits, 1)],
+        "documents": [_entry(rank, hit, docs, names) for rank, hit in enumerate(hits, 1)],
     }
-    blocks = [_block(rank, hit, docs) for rank, hit in enumerate(hits, 1)]
+    blocks = [_block(rank, hit, docs, names) for rank, hit in enumerate(hits, 1)]
     console.tell(options, summary, "\n".join(blocks) or "nothing was found")
 
 
-def _entry(rank: int, hit: Hit, docs: Documents) -> dict[str, object]:
+def _entry(rank: int, hit: Hit, docs: Documents, names: Sequence[str]) -> dict[str, object]:
     return {
         "rank": rank,
         "id": hit.name,
@@ -54,13 +55,20 @@ def _entry(rank: int, hit: Hit, docs: Documents) -> dict[str, object]:
         "words": {one.word: one.amount for one in hit.words},
         "through_topics": hit.through_topics,
         "topics": [
-            {"topic": one.topic, "amount": one.amount, "words": list(one.words)}
+            {
+                "topic": one.topic,
+                "name": names[one.topic],
+                "amount": one.amount,
+                "words": list(one.words),
+            }
             for one in hit.topics
         ],
     }
 
 
-def _block(rank: int, hit: Hit, docs: Documents) -> str:
+def _block(rank: int, hit: Hit, docs: Documents, names: Sequence[str]) -> str:
+    from isotherm.estimators.outline import other_words
+
     title = docs.titles[hit.document]
     name = hit.name if title == hit.name else f"{hit.name}  {title}"
     parts = [f"{one.word} {one.amount:.2f}" for one in hit.words]
@@ -68,7 +76,8 @@ def _block(rank: int, hit: Hit, docs: Documents) -> str:
     lines = [f"{rank:3d}. {hit.score:.3f}  {name}", f"       {', '.join(parts)}"]
     # The topics that matter; a document has a little of many.
     lines += [
-        f"       topic {one.topic}: {' '.join(one.words)}"
+        f"       topic {one.topic} ({names[one.topic]}): "
+        f"{' '.join(other_words(names[one.topic], one.words))}".rstrip(": ")
         for one in hit.topics
         if one.amount >= 0.1
     ]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 from typing import TYPE_CHECKING
 
-from isotherm.cli import runs
+from isotherm.cli import console, runs
 from isotherm.cli.parser import Parser, add_run
+from isotherm.cli.runs import known_number
 from isotherm.errors import IsothermError
 
 if TYPE_CHECKING:
@@ -28,20 +28,36 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Show it."""
-    from isotherm.estimators.tables import nodes
+    from isotherm.estimators.outline import lines, mass_of, outline, said_of_nodes
 
     model = runs.open_run(options.run).model
     tree = _tree(model, options)
-    words, shares = nodes(model, options.words, tree)
     if options.newick:
-        print(tree.to_newick([" ".join(words[leaf]) for leaf in tree.leaves]))
+        print(tree.to_newick(list(model.names_)))
     elif options.json:
-        entries = [
-            {"words": said, "share": share} for said, share in zip(words, shares, strict=True)
-        ]
-        print(json.dumps(tree.to_dict(entries), ensure_ascii=False))
+        print(json.dumps(tree.to_dict(_entries(model, tree, options.words)), ensure_ascii=False))
     else:
-        print("\n".join(_lines(tree, words, shares)))
+        said = said_of_nodes(model, tree, options.words)
+        shown = outline(tree, mass_of(model, tree))
+        print("\n".join(lines(shown, said, console.width())))
+
+
+def _entries(model: CountEstimator, tree: Tree, n_words: int) -> list[dict[str, object]]:
+    """What is said of every node besides where it is."""
+    from isotherm.estimators.outline import node_reproducibility
+    from isotherm.estimators.tables import nodes
+
+    words, shares = nodes(model, n_words, tree)
+    known = node_reproducibility(model, tree)
+    entries: list[dict[str, object]] = []
+    for node in range(tree.n_nodes):
+        component = tree.component(node)
+        entry: dict[str, object] = {} if component is None else {"name": model.names_[component]}
+        entry |= {"words": words[node], "share": shares[node]}
+        if known is not None:
+            entry["reproducibility"] = known_number(known[node])
+        entries.append(entry)
+    return entries
 
 
 def _tree(model: CountEstimator, options: argparse.Namespace) -> Tree:
@@ -59,25 +75,3 @@ def _tree(model: CountEstimator, options: argparse.Namespace) -> Tree:
             "belong together; fit with --topics auto, or --model hierarchy"
         )
     return tree
-
-
-def _lines(tree: Tree, words: list[list[str]], shares: list[float]) -> list[str]:
-    """A line for each node; a loop, since a tree may be deeper than calls may nest."""
-    found = []
-    waiting = [(0, "", "")]
-    while waiting:
-        node, first, rest = waiting.pop()
-        component, t = tree.component(node), tree.temperatures[node]
-        if component is not None:
-            name = f"[{component}] "
-        elif tree.similarities:
-            name = f"({tree.similarities[node]:.3g}) "
-        else:
-            name = "" if math.isnan(t) else f"(T {t:.3g}) "
-        found.append(f"{first}{name}{' '.join(words[node])}  {100 * shares[node]:.1f} %")
-        children = tree.children(node)
-        for place, child in reversed(list(enumerate(children))):
-            last = place == len(children) - 1
-            branch, on = ("└─ ", "   ") if last else ("├─ ", "│  ")
-            waiting.append((child, rest + branch, rest + on))
-    return found
