@@ -147,11 +147,14 @@ def _model(weights: np.ndarray, table: np.ndarray) -> SimpleNamespace:
     """What the library asks of a fitted model, with a tree of groups, sections and topics."""
     of_section = GROUPS[:: N_TOPICS // N_SECTIONS]
     parents = [-1, *[0] * N_GROUPS, *(1 + of_section), *(1 + N_GROUPS + SECTION_OF)]
+    names = tuple(f"topic {k}" for k in range(N_TOPICS))
     inner = [1.0, *np.linspace(0.8, 0.7, N_GROUPS), *np.linspace(0.5, 0.3, N_SECTIONS)]
     return SimpleNamespace(
         weights_=weights,
         components_=table,
         unigram_=weights @ table,
+        background_=weights @ table,
+        names_=names,
         tree_=Tree(parents, temperatures=[*inner, *[np.nan] * N_TOPICS]),
     )
 

@@ -70,12 +70,17 @@ Column = NumberColumn | CategoryColumn
 
 
 class TopicMeta(TypedDict):
-    """A final topic: words by probability and by lift, P(k), NPMI, similar topics, its node."""
+    """A final topic: words that tell, frequent ones and those of large lift, P(k), and so on.
+
+    NPMI, similar topics, its node, and how reproducible it is where that is known.
+    """
 
     name: str
     words: Words
+    frequent: Words
     lift: Words
     size: float
+    reproducibility: float | None
     coherence: float | None
     similar: Similar
     node: int | None
@@ -93,6 +98,7 @@ class TreeMeta(TypedDict):
     components: list[int | None]
     words: list[Words]
     sizes: list[float]
+    reproducibility: list[float | None]
 
 
 class RecordMeta(TypedDict):

@@ -12,6 +12,9 @@ from isotherm.anneal.trace import way
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
+from isotherm.estimators.outline import node_reproducibility, reproducibility
+from isotherm.estimators.words import mean_of as _mean_of
+from isotherm.estimators.words import telling, told_by, told_of_nodes
 from isotherm.evaluate.matching import similarities
 from isotherm.evaluate.word_coherence import coherence
 from isotherm.maps.corpus import Cooling, CorpusMap
@@ -25,8 +28,6 @@ if TYPE_CHECKING:
 N_WORDS, N_NODE_WORDS, N_SIMILAR, N_NAME = 20, 10, 5, 3
 # Coherence looks at no more non-zeros than this: at a part of the documents, if there are more.
 COHERENCE_WORK = 5_000_000
-# Distributions with a smaller L1 distance are taken for the same.
-SAME = 0.02
 
 
 def topics_of(model: CountEstimator, names: list[str], counts: Counts | None) -> list[TopicMeta]:
@@ -42,22 +43,23 @@ def topics_of(model: CountEstimator, names: list[str], counts: Counts | None) ->
     """
     table, unigram = model.components_, model.unigram_
     alike = similarities(table, table, "hellinger")
-    scores = _coherence(table, counts)
+    scores, told, known = _coherence(table, counts), told_by(model), reproducibility(model)
     tree = tree_of(model)
     topics: list[TopicMeta] = []
     for k in range(len(table)):
-        words = listed(table[k], names, N_WORDS)
         # Chosen by the damped ratio, which keeps one-off words down; shown by the true one.
-        telling = _largest(table[k] / (unigram + 1.0 / len(unigram)), N_WORDS)
+        own = _largest(table[k] / (unigram + 1.0 / len(unigram)), N_WORDS)
         lift = np.divide(table[k], unigram, out=np.zeros_like(unigram), where=unigram > 0)
-        telling = telling[np.argsort(-lift[telling], kind="stable")]
+        own = own[np.argsort(-lift[own], kind="stable")]
         near = [int(j) for j in np.argsort(-alike[k], kind="stable") if j != k][:N_SIMILAR]
         topics.append(
             {
-                "name": name_of(words),
-                "words": words,
-                "lift": [(names[j], _short(lift[j])) for j in telling if table[k, j] > 0],
+                "name": model.names_[k],
+                "words": by_scores(told[k], table[k], names, N_WORDS),
+                "frequent": listed(table[k], names, N_WORDS),
+                "lift": [(names[j], _short(lift[j])) for j in own if table[k, j] > 0],
                 "size": float(model.weights_[k]),
+                "reproducibility": None if known is None else _number(known[k]),
                 "coherence": scores[k],
                 "similar": [(j, _short(alike[k, j])) for j in near],
                 "node": None if tree is None else tree.leaves[k],
@@ -72,8 +74,10 @@ def topics_of_map(given: CorpusMap) -> list[TopicMeta]:
         {
             "name": name_of([(word, None) for word in words]),
             "words": [(word, None) for word in words],
+            "frequent": [],
             "lift": [],
             "size": float(size),
+            "reproducibility": None,
             "coherence": None,
             "similar": [],
             "node": None,
@@ -90,6 +94,12 @@ def name_of(words: Words) -> str:
 def listed(values: Array, names: list[str], number: int) -> Words:
     """The words of the largest values, with them; those of value 0 are left out."""
     return [(names[j], _short(values[j])) for j in _largest(values, number) if values[j] > 0]
+
+
+def by_scores(scores: Array, table: Array, names: list[str], number: int) -> Words:
+    """The words of the largest scores (J,), with their probabilities; those that tell something."""
+    found = [j for j in _largest(scores, number) if scores[j] > 0 and table[j] > 0]
+    return [(names[j], _short(table[j])) for j in found]
 
 
 def _largest(values: Array, number: int) -> Array:
@@ -140,18 +150,18 @@ def _fitting(model: CountEstimator, name: str) -> Tree | None:
 def tree_meta(model: CountEstimator, names: list[str]) -> TreeMeta | None:
     """What the page is told of the tree of a model.
 
-    In a hierarchy nodes have words of their own. In other trees a node is the mean of the topics
-    below it, weighed, and is shown by the words that set it apart from the node above: by what they
-    add to the Kullback-Leibler divergence from it.
+    A node is shown by the words that tell it from the rest of what is below the node above it;
+    their probabilities are those in the node itself in a hierarchy, and in other trees those in the
+    mean of the topics below it.
     """
     tree = tree_of(model)
     if tree is None:
         return None
-    own = getattr(model, "node_components_", None)
-    if own is None:
-        words = _split_words(model, tree, names)
-    else:
-        words = [listed(row, names, N_NODE_WORDS) for row in own]
+    own, known = getattr(model, "node_components_", None), node_reproducibility(model, tree)
+    words = [
+        by_scores(scores, _table_of(model, tree, node), names, N_NODE_WORDS)
+        for node, scores in enumerate(told_of_nodes(model, tree))
+    ]
     splits = splits_of(model) or Tree((-1,))
     return {
         "kind": "hierarchy" if own is not None else "topics" if tree.similarities else "splits",
@@ -166,17 +176,16 @@ def tree_meta(model: CountEstimator, names: list[str]) -> TreeMeta | None:
             float(model.weights_[list(tree.components_below(node))].sum())
             for node in range(tree.n_nodes)
         ],
+        "reproducibility": [] if known is None else [_number(one) for one in known],
     }
 
 
-def _split_words(model: CountEstimator, tree: Tree, names: list[str]) -> list[Words]:
-    found: list[Words] = []
-    for node, parent in enumerate(tree.parents):
-        table = mean_of(model, tree.components_below(node))
-        # The mean above is made again rather than those of all nodes kept.
-        above = None if parent < 0 else mean_of(model, tree.components_below(parent))
-        found.append(telling_words(table, above, names))
-    return found
+def _table_of(model: CountEstimator, tree: Tree, node: int) -> Array:
+    """Distribution (J,) of a node."""
+    own = getattr(model, "node_components_", None)
+    if own is not None and len(own) == tree.n_nodes:
+        return np.asarray(own[node])
+    return mean_of(model, tree.components_below(node))
 
 
 def telling_words(table: Array, above: Array | None, names: list[str]) -> Words:
@@ -185,25 +194,13 @@ def telling_words(table: Array, above: Array | None, names: list[str]) -> Words:
     By what they add to the Kullback-Leibler divergence; by probability alone where there is
     nothing to be set apart from.
     """
-    telling = table
-    if above is not None:
-        known = (table > 0) & (above > 0)
-        ratio = np.divide(table, above, out=np.ones_like(table), where=known)
-        telling = table * np.log(ratio)
-    # A distribution that is all but the other one is told by what is frequent in both.
-    if above is not None and np.abs(table - above).sum() < SAME:
-        telling = table
-    order = [j for j in _largest(telling, N_NODE_WORDS) if telling[j] > 0]
-    return [(names[j], _short(table[j])) for j in order]
+    scores = table if above is None else telling(table[None], above, table[None])[0]
+    return by_scores(scores, table, names, N_NODE_WORDS)
 
 
 def mean_of(model: CountEstimator, components: Sequence[int]) -> Array:
     """Distribution (J,) of some components together, each weighed by its size."""
-    index = list(components)
-    weight = model.weights_[index]
-    total = float(weight.sum())
-    share = weight / total if total > 0 else np.full(len(index), 1.0 / len(index))
-    return np.asarray(share @ model.components_[index])
+    return _mean_of(model.components_, model.weights_, components)
 
 
 # The annealing -----------------------------------------------------------------------------------

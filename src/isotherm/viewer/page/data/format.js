@@ -41,12 +41,14 @@ export const NONE_32 = 4294967295;
  * @property {string[]} categories
  * @property {number} missing
  *
- * @typedef {object} TopicMeta a final topic: words by probability and by lift, P(k), NPMI, similar
- *   topics, its node
+ * @typedef {object} TopicMeta a final topic: words that tell, frequent ones and those of large
+ *   lift, P(k), and so on
  * @property {string} name
  * @property {Words} words
+ * @property {Words} frequent
  * @property {Words} lift
  * @property {number} size
+ * @property {number|null} reproducibility
  * @property {number|null} coherence
  * @property {Similar} similar
  * @property {number|null} node
@@ -62,6 +64,7 @@ export const NONE_32 = 4294967295;
  * @property {(number|null)[]} components
  * @property {Words[]} words
  * @property {number[]} sizes
+ * @property {(number|null)[]} reproducibility
  *
  * @typedef {object} RecordMeta one temperature of an annealing run
  * @property {number|null} temperature

@@ -185,6 +185,8 @@ export function createHighlightBar(element, data, store, map) {
  * @returns {string}
  */
 export function nodeName(data, node) {
+  const topic = data.tree.components[node];
+  if (topic !== null && data.topics[topic]) return `“${data.topics[topic].name}”`;
   const words = (data.tree.words[node] ?? []).slice(0, 3).map(([word]) => word);
   return words.length ? `“${words.join(" ")}”` : node === 0 ? "the root" : `node ${node}`;
 }

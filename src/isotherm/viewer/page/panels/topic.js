@@ -1,4 +1,4 @@
-/** One topic: its words by probability and lift, its kin, its labels, its documents. */
+/** One topic: words that tell, by probability and lift, its kin, its labels, its documents. */
 
 import { h, put, percent, short, count } from "../ui/dom.js";
 import { byRelevance, wordsOf } from "../data/relevance.js";
@@ -8,6 +8,7 @@ import { shares } from "../data/shares.js";
 import { topicColor, topicChip, dot } from "../ui/swatches.js";
 import { chooseTopic, chooseFinalTopic, chooseNode, chooseWord } from "../state/actions.js";
 import { capital } from "../ui/layout.js";
+import { foundAgain } from "../data/reproducibility.js";
 
 /** @typedef {import("../data/format.js").CategoryColumn} Categories */
 
@@ -22,7 +23,8 @@ const MOST_WORDS = 20;
  */
 export function createTopic(element, data, store) {
   const { nouns } = data;
-  let relevance = 1;
+  /** @type {number|null} */
+  let relevance = null; // as the words come: the most telling first
   const words = h("div");
   const slider = h("input", {
     type: "range",
@@ -31,14 +33,19 @@ export function createTopic(element, data, store) {
     step: "0.05",
     value: "1",
     id: "relevance",
-    oninput: () => {
-      relevance = Number(slider.value);
-      drawWords();
-    },
+    oninput: () => orderBy(Number(slider.value)),
+  });
+  const telling = h("button.plain", {
+    type: "button",
+    text: "telling",
+    title: `${capital(nouns.columns)} that tell this ${nouns.component} from others first`,
+    "aria-pressed": "true",
+    onclick: () => orderBy(null),
   });
   const order = h(
     "div.relevance",
     null,
+    telling,
     h("label", { for: "relevance", text: "frequent" }),
     slider,
     h("span", { text: "its own" }),
@@ -62,6 +69,12 @@ export function createTopic(element, data, store) {
   slider.dir = "rtl"; // the left end is probability, where one starts to read
 
   const topic = () => data.topicsAt(store.state.stage)[store.state.topic];
+
+  function orderBy(value) {
+    relevance = value;
+    telling.setAttribute("aria-pressed", String(value === null));
+    drawWords();
+  }
 
   function drawHead(one, color) {
     const { state } = store;
@@ -102,6 +115,7 @@ export function createTopic(element, data, store) {
               ? null
               : `strongest in ${count(here)} ${here === 1 ? nouns.row : nouns.rows}`,
             Number.isFinite(one.coherence) ? `coherence ${short(one.coherence)}` : null,
+            foundAgain(one.reproducibility),
           ]
             .filter(Boolean)
             .join(" · "),
@@ -118,7 +132,7 @@ export function createTopic(element, data, store) {
     const ordered = byRelevance(wordsOf(data, one), relevance).slice(0, MOST_WORDS);
     const color = topicColor(data, state, state.topic, state.stage);
     // Between the two ends bars show what weighs more.
-    const byLift = relevance < 0.5;
+    const byLift = relevance !== null && relevance < 0.5;
     const value = (word) => (byLift ? word.lift : word.p) || 0;
     const most = Math.max(...ordered.map(value), 1e-12);
     put(

@@ -8,6 +8,7 @@ import { createTopic } from "./topic.js";
 import { topicColor, dot } from "../ui/swatches.js";
 import { chooseTopic } from "../state/actions.js";
 import { capital } from "../ui/layout.js";
+import { foundAgain, reproducible, SOLID } from "../data/reproducibility.js";
 
 const ORDERS = {
   size: (topics) => (a, b) => topics[b].size - topics[a].size,
@@ -72,6 +73,13 @@ export function createTopics(element, data, store) {
         dot(topicColor(data, store.state, k, store.state.stage)),
         h("span.name", { text: topic.name }),
         h("span.number", { text: percent(topic.size) + coherence }),
+        foundAgain(topic.reproducibility)
+          ? h("span.number", {
+              text: reproducible(topic.reproducibility),
+              title: foundAgain(topic.reproducibility),
+              class: `number reproducible${topic.reproducibility < SOLID ? " doubtful" : ""}`,
+            })
+          : null,
       ),
       h("span.topic-words", { text: otherWords(topic).join(" ") }),
       h("span.topic-weight", {

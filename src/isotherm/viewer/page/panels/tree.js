@@ -10,6 +10,7 @@ import { createDocumentList } from "../ui/doclist.js";
 import { firstOpen, visibleNodes } from "./unfolded.js";
 import { highlightedList } from "../state/highlight.js";
 import { capital } from "../ui/layout.js";
+import { foundAgain, reproducible, SOLID } from "../data/reproducibility.js";
 
 const MOST = 400; // nodes drawn at a time
 
@@ -101,7 +102,9 @@ export function createTree(element, data, store) {
     const k = tree.components[node];
     const leaf = !children.length;
     const words = (tree.words[node] ?? []).map(([word]) => word);
+    const known = tree.reproducibility?.[node];
     const name =
+      (leaf && data.topics[k]?.name) ||
       words.slice(0, 4).join(" ") ||
       (tree.parents[node] < 0 ? `All ${nouns.rows}` : `Node ${node}`);
     const temperature = tree.temperatures[node];
@@ -137,6 +140,13 @@ export function createTree(element, data, store) {
         : null,
       Number.isFinite(alike) && !leaf
         ? h("span.number.temperature", { text: short(alike), title: "similarity" })
+        : null,
+      foundAgain(known)
+        ? h("span.number", {
+            text: reproducible(known),
+            title: foundAgain(known),
+            class: `number reproducible${known < SOLID ? " doubtful" : ""}`,
+          })
         : null,
       h("span.number.node-share", { text: spread ? percent(share) : percent(tree.sizes[node]) }),
       spread
