@@ -147,7 +147,9 @@ def test_wrong_usage_has_another_status(run: Path, fails: Any) -> None:
 
 def test_names_that_are_taken_and_topics_that_stay(run: Path, say: Any, fails: Any) -> None:
     say("edit", run, "rename", "0", "sea")
-    assert "topic 0 is called so" in fails("edit", run, "rename", "1", "sea")
+    assert "topic 0 is called 'sea'; give topic 1 another name" in fails(
+        "edit", run, "rename", "1", "sea"
+    )
     assert "topic 0 is called 'sea' already" in fails("edit", run, "rename", "0", "sea")
     assert "did you mean 'sea'?" in fails("edit", run, "pin", "sae")
     say("edit", run, "pin", "sea")

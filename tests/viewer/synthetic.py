@@ -216,6 +216,7 @@ def _points(world: dict[str, Any], live: bool) -> Part:
     meta: PointsMeta = {
         **gather.head(SAID, gather.NOUNS, n),
         "live": live,
+        "editing": None,
         "n_topics": N_TOPICS,
         "n_words": len(world["words"]),
         "parts": [name for name in PARTS if not live or name not in ("texts", "index")],

@@ -105,6 +105,56 @@ def test_errors_of_the_server_are_told(page: Any) -> None:
     page.problems.clear()  # the browser lists every 404
 
 
+def test_topics_are_edited_from_the_page(open_page: Any, run: Path, tmp_path: Path) -> None:
+    """By keyboard alone; what was edited is in the run, and the page shows it."""
+    import shutil
+
+    own = Path(shutil.copytree(run, tmp_path / "own.run"))
+    options = parser.parsed("view", view.add_arguments, [str(own)])
+    server = view._server(options, runs.open_run(own))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        page = open_page(server.address)
+        page.wait_for_selector("body[data-complete]")
+        page.locator(".topics-all .list").focus()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.locator("#edit-name").fill(HOSTILE)
+        _until_new(page, lambda: page.keyboard.press("Enter"))
+        topic = page.evaluate("() => isotherm.store.state.topic")
+        assert page.locator(".topic-title h2").inner_text() == HOSTILE
+        assert runs.open_run(own).model.names_[topic] == HOSTILE
+        assert page.evaluate("() => document.querySelectorAll('img').length") == 0
+        # A name that is taken: what is wrong is said, and the keyboard stays where it was.
+        other = runs.open_run(own).model.names_[(topic + 1) % 4]
+        page.locator("#edit-name").fill(other)
+        page.keyboard.press("Enter")
+        page.locator(".edit-message").wait_for()
+        assert f"is called '{other}'" in page.locator(".edit-message").inner_text()
+        assert page.evaluate("() => document.activeElement.id") == "edit-name"
+        page.problems.clear()  # the browser lists every 400
+        page.get_by_role("button", name="Merge", exact=True).focus()
+        _until_new(page, lambda: page.keyboard.press("Enter"))
+        assert page.evaluate("() => isotherm.data.topics.length") == 3
+        assert len(runs.open_run(own).model.weights_) == 3
+        page.get_by_role("button", name="Undo", exact=True).focus()
+        _until_new(page, lambda: page.keyboard.press("Enter"))
+        assert page.evaluate("() => isotherm.data.topics.length") == 4
+        assert [one.what for one in runs.open_run(own).model.edits_] == ["rename"]
+        assert page.problems == []
+    finally:
+        server.stop()
+        thread.join(10)
+
+
+def _until_new(page: Any, act: Any) -> None:
+    """Does something, and waits for the page that comes of it."""
+    page.evaluate("() => (document.body.dataset.old = '')")
+    act()
+    page.wait_for_selector("body[data-complete]:not([data-old])")
+
+
 def test_no_other_page_can_ask(open_page: Any, address: str) -> None:
     """A page of another origin, even one of this computer, learns nothing."""
     other = open_page("about:blank")
@@ -115,6 +165,9 @@ def test_no_other_page_can_ask(open_page: Any, address: str) -> None:
     assert other.evaluate(ask, [f"{address}api/documents/0", {}]) == "TypeError"
     plain = {"method": "POST", "mode": "no-cors", "body": '{"query": "ship"}'}
     assert other.evaluate(ask, [f"{address}api/search", plain]) in ("", "TypeError")
+    for mode in ("cors", "no-cors"):
+        edit = {**plain, "mode": mode, "body": '{"kind": "undo"}'}
+        assert other.evaluate(ask, [f"{address}api/edit", edit]) in ("", "TypeError")
     frame = (
         "(url) => new Promise((done) => { const f = document.createElement('iframe');"
         " f.onload = () => { try { done(f.contentWindow.document.title) }"

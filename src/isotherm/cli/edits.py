@@ -86,6 +86,7 @@ def edit(
     folder: Path,
     asked: Callable[[Run], Wanted],
     check: Callable[[CountEstimator], None] | None = None,
+    known: Run | None = None,
 ) -> Done:
     """Edit the topics of a run, as one process at a time may do.
 
@@ -96,16 +97,19 @@ def edit(
         From the run, as it is when it is held, to what is to be done.
     check : callable, optional
         May refuse the model before it is saved.
+    known : Run, optional
+        The run as it was read before; read again only if it has changed since.
     """
     runs.open_run(folder)  # what is no run is told so
     with runs.holding(folder, ""):
         run = runs.open_run(folder)
+        if known is not None and known.state == run.state:
+            run = known
         wanted = asked(run)
         before, after = run.model, _changed(run, wanted)
         if check is not None:
             check(after)
         run = run.edited(after)
-    vars(run)["model"] = after
     if wanted.what == "undo":
         last = before.edits_[-1]
         return Done(run, "undo", f"undo {last}", _came_back(before, after))
@@ -197,11 +201,22 @@ def _check(run: Run, wanted: Wanted) -> None:
         todo = "" if wanted.what == "pin" else "; take the pin back by undo before that"
         already = " already" if wanted.what == "pin" else ", and stays as it is"
         raise IsothermError(f"topic {k} ({model.names_[k]}) is pinned{already}{todo}")
-    if wanted.names and all(
-        model.names_[k] == name for k, name in zip(wanted.topics, wanted.names, strict=True)
-    ):
-        k = wanted.topics[0]
-        raise IsothermError(f"topic {k} is called {model.names_[k]!r} already")
+    if wanted.what == "rename":
+        _check_names(model, dict(zip(wanted.topics, wanted.names, strict=True)))
+
+
+def _check_names(model: CountEstimator, names: dict[int, str]) -> None:
+    """Refuse names that change nothing, and those that another topic has."""
+    if all(model.names_[k] == name for k, name in names.items()):
+        k, name = next(iter(names.items()))
+        raise IsothermError(f"topic {k} is called {name!r} already")
+    others = {name: k for k, name in enumerate(model.names_) if k not in names}
+    for k, name in names.items():
+        if name in others:
+            raise IsothermError(
+                f"topic {others[name]} is called {name!r}; give topic {k} another name, or rename "
+                f"topic {others[name]} first"
+            )
 
 
 # What has changed ---------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from isotherm.cli.runs import Run
     from isotherm.maps.workflow import MappedCorpus
     from isotherm.viewer.explorer import Explorer
+    from isotherm.viewer.server.edits import Editing
     from isotherm.viewer.server.server import Site
 
 # The seed of maps that are kept in the folder of a run.
@@ -82,7 +83,7 @@ def explorer_of(run: Run, maps: Sequence[MappedCorpus], labels: str | None = Non
     )
 
 
-def site_of(run: Run, explorer: Explorer) -> Site:
+def site_of(run: Run, explorer: Explorer, editing: Editing | None = None) -> Site:
     """What the live server of a run serves."""
     from isotherm.viewer.server.server import site_of
 
@@ -94,7 +95,7 @@ def site_of(run: Run, explorer: Explorer) -> Site:
         return {**explorer.document(i), "id": docs.ids[i], "fields": fields}
 
     search = live_search(run) if searchable(run) else None
-    return site_of(explorer, document, search)
+    return site_of(explorer, document, search, editing)
 
 
 def live_search(run: Run) -> Callable[[str, int], dict[str, object]]:
@@ -155,7 +156,7 @@ def map_of(
     """
     if seed != SEED:
         return _make(run, dimensions, options, seed)
-    stem = f"map{dimensions}.{_mark(run)}"
+    stem = f"map{dimensions}.{mark_of(run)}"
     kept = _read(run, stem)
     if kept is None:
         kept = _make(run, dimensions, options, seed)
@@ -181,7 +182,7 @@ def _make(run: Run, dimensions: int, options: argparse.Namespace, seed: int) -> 
     return made
 
 
-def _mark(run: Run) -> str:
+def mark_of(run: Run) -> str:
     """What tells the topics of a run from any others: a part of the name of what was made of them.
 
     Names are no part of it, so that a topic may get another one.

@@ -106,10 +106,17 @@ class Run:
         return self.folder / CHECKPOINT
 
     @cached_property
+    def state(self) -> str:
+        """What tells the file of the model from any that takes its place."""
+        file = (self.folder / MODEL).stat()
+        return f"{file.st_ino:x}.{file.st_mtime_ns:x}.{file.st_size:x}"
+
+    @cached_property
     def model(self) -> CountEstimator:
         """The fitted estimator."""
         from isotherm.io.store import load
 
+        _ = self.state  # that of the file that is read, or of an older one
         model: CountEstimator = load(self.folder / MODEL)
         return model
 
@@ -172,6 +179,7 @@ class Run:
             model.save(self.folder / MODEL)
         # What was read stays read.
         vars(run).update({name: vars(self)[name] for name in SHARED if name in vars(self)})
+        vars(run).update(model=model, state=run.state)
         return run
 
     def record(self, more: dict[str, object]) -> Run:

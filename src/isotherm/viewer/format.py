@@ -140,6 +140,20 @@ class StageMeta(TypedDict):
     moved: list[int]
 
 
+class EditingMeta(TypedDict):
+    """What a live page may do to the topics.
+
+    What has to come with every edit (`token`, and the `state` of the topics that it is about), the
+    kinds of edits there are, topics that stay as they are, and the last edit in words.
+    """
+
+    token: str
+    state: str
+    kinds: list[str]
+    pinned: list[int]
+    last: str | None
+
+
 class PointsHead(TypedDict):
     """What is said of a collection before anything is known of its maps."""
 
@@ -148,6 +162,7 @@ class PointsHead(TypedDict):
     title: str
     subtitle: str
     live: bool
+    editing: EditingMeta | None
     n_documents: int
     parts: list[str]
     nouns: Nouns

@@ -181,6 +181,13 @@ def plain(value: object) -> Any:
     return item if item is None or isinstance(item, bool | int | str) else str(item)
 
 
+def renamed(meta: Mapping[str, Any], model: CountEstimator, rows: Counts | None) -> dict[str, Any]:
+    """The facts of a collection after topics of its model got other names."""
+    names = [str(name) for name in model._column_names()]
+    topics, tree = contents.topics_of(model, names, rows), contents.tree_meta(model, names)
+    return {**meta, "topics": topics, "tree": tree}
+
+
 # What is given -----------------------------------------------------------------------------------
 
 
@@ -273,6 +280,7 @@ def head(given: Given, nouns: Nouns, n_rows: int) -> PointsHead:
         "title": str(given.title),
         "subtitle": str(given.subtitle),
         "live": False,
+        "editing": None,
         "n_documents": n_rows,
         "parts": [],
         "nouns": _named(nouns, given),

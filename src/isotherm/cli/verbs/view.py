@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isotherm.cli import console, runs
-from isotherm.cli.explorer import explorer_of, maps_of, site_of
+from isotherm.cli.explorer import explorer_of, maps_of
 from isotherm.cli.parser import Parser, add_run
 from isotherm.cli.suggest import writable
 from isotherm.format.atomic import is_own_page
@@ -75,10 +75,10 @@ def _serve(options: argparse.Namespace, run: Run) -> None:
 
 
 def _server(options: argparse.Namespace, run: Run) -> LocalServer:
+    from isotherm.cli.live import LiveRun
     from isotherm.viewer.server.server import application, local_server
 
-    explorer = explorer_of(run, maps_of(run, options))
-    return local_server(application(site_of(run, explorer)), options.port)
+    return local_server(application(LiveRun(run, options).site()), options.port)
 
 
 def _opened(options: argparse.Namespace, address: str) -> bool:

@@ -113,7 +113,7 @@ export async function start() {
     createToolbar(data, store, map);
     createLegend(document.getElementById("legend"), data, store, map);
     createHighlightBar(layout.highlight, data, store, map);
-    createTopics(layout.bodies.topics, data, store);
+    createTopics(layout.bodies.topics, data, store, source);
     createTree(layout.bodies.tree, data, store);
     createSearch(layout.bodies.search, data, store, source);
     createDocument(layout.bodies.document, data, store, source);

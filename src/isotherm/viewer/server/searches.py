@@ -46,20 +46,23 @@ class Searches:
         self._under_way += 1
         try:
             loop = asyncio.get_running_loop()
-            found = await loop.run_in_executor(self._pool, self._found, query, n)
+            search, known = self._search, self._known
+            found = await loop.run_in_executor(self._pool, _found, search, query, n)
         except IsothermError as error:
             raise RequestError(400, str(error)) from error
         finally:
             self._under_way -= 1
-        self._remember(key, found)
+        if known is self._known:
+            self._remember(key, found)
         return found
+
+    def renew(self, search: Search) -> None:
+        """Search by another function from now on; what is under way is answered as it was asked."""
+        self._search, self._known, self.remembered = search, OrderedDict(), 0
 
     def close(self) -> None:
         """Give up what waits; what is under way comes to its end."""
         self._pool.shutdown(wait=False, cancel_futures=True)
-
-    def _found(self, query: str, n: int) -> bytes:
-        return json.dumps(self._search(query, n)).encode()
 
     def _remember(self, key: tuple[str, int], found: bytes) -> None:
         if key in self._known:  # asked twice at the same time
@@ -68,6 +71,10 @@ class Searches:
         self.remembered += _size(key, found)
         while self.remembered > self._limits.remembered:
             self.remembered -= _size(*self._known.popitem(last=False))
+
+
+def _found(search: Search, query: str, n: int) -> bytes:
+    return json.dumps(search(query, n)).encode()
 
 
 def _size(key: tuple[str, int], found: bytes) -> int:

@@ -1,17 +1,21 @@
 """The live server as an ASGI application: the page, its data, documents and searches.
 
 The one place that imports starlette. No request names a file: data are looked up by the names of
-the parts, documents by their number, and everything is in memory.
+the parts, documents by their number, and everything is in memory. An edit, where a site can be
+edited, puts another site in its place.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Mapping, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
 from isotherm.errors import IsothermError
+from isotherm.viewer.server.edits import Editing, change_of, check_token
 from isotherm.viewer.server.guards import (
     App,
     Receive,
@@ -61,6 +65,8 @@ class Site(NamedTuple):
         Number of a document -> what there is to read of it, in values of JSON.
     search : callable, or None
         Text and most documents -> what was found; None where there is no search.
+    editing : Editing, or None
+        How its topics are changed; None where they are only looked at.
     """
 
     page: bytes
@@ -69,6 +75,7 @@ class Site(NamedTuple):
     n_documents: int
     document: Callable[[int], Mapping[str, object]]
     search: Search | None
+    editing: Editing | None = None
 
 
 def application(site: Site, limits: Limits | None = None) -> App:
@@ -91,6 +98,7 @@ def application(site: Site, limits: Limits | None = None) -> App:
             Route("/data/{name}.bin", rooms.part),
             Route("/api/documents/{number}", rooms.document),
             Route("/api/search", rooms.search, methods=["POST"]),
+            Route("/api/edit", rooms.edit, methods=["POST"]),
         ],
         redirect_slashes=False,
     )
@@ -137,20 +145,26 @@ class Stored:
 class Fresh:
     """An answer to one question, which is not kept."""
 
-    def __init__(self, body: bytes) -> None:
-        self._body = memoryview(body)
+    def __init__(self, body: bytes, status: int = 200) -> None:
+        self._body, self._status = memoryview(body), status
 
     async def __call__(self, scope: Mapping[str, object], receive: Receive, send: Send) -> None:
         """Send it."""
-        await _pieces(self._body, JSON, {"cache-control": "no-store"}, scope, send)
+        headers = {"cache-control": "no-store"}
+        await _pieces(self._body, JSON, headers, scope, send, self._status)
 
 
 async def _pieces(
-    body: memoryview, kind: str, headers: Mapping[str, str], scope: Mapping[str, object], send: Send
+    body: memoryview,
+    kind: str,
+    headers: Mapping[str, str],
+    scope: Mapping[str, object],
+    send: Send,
+    status: int = 200,
 ) -> None:
     size = len(body)
     about = {"content-type": kind, "content-length": str(size)}
-    await send(start(200, {**headers, **about}))
+    await send(start(status, {**headers, **about}))
     for end in range(CHUNK, size + CHUNK, CHUNK) if size else range(1):
         part = b"" if scope["method"] == "HEAD" else body[max(end - CHUNK, 0) : end]
         await send({"type": "http.response.body", "body": part, "more_body": end < size})
@@ -160,7 +174,16 @@ class _Rooms:
     """What is answered under each address."""
 
     def __init__(self, site: Site, limits: Limits) -> None:
-        self._site, self._limits = site, limits
+        self._limits = limits
+        self._searches: Searches | None = None
+        # Edits take time, and others are served meanwhile; there is one at a time.
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="isotherm-edit")
+        self._edits = False
+        self._serve(site)
+
+    def _serve(self, site: Site) -> None:
+        """Answer from a site from now on."""
+        self._site = site
         policy = f"{site.policy}; frame-ancestors 'none'"
         self._page = Stored(
             site.page, "text/html; charset=utf-8", {"content-security-policy": policy}
@@ -168,7 +191,12 @@ class _Rooms:
         self._parts = {
             name: Stored(part, "application/octet-stream") for name, part in site.parts.items()
         }
-        self._searches = None if site.search is None else Searches(site.search, limits)
+        if site.search is None:
+            self._searches = None
+        elif self._searches is None:
+            self._searches = Searches(site.search, self._limits)
+        else:
+            self._searches.renew(site.search)
 
     async def page(self, request: Request) -> Stored:
         return self._page
@@ -196,13 +224,37 @@ class _Rooms:
             raise RequestError(
                 404, "there is no search here: it needs the topics of the aspect model"
             )
+        searches = self._searches
+        query, n = _question(await self._json(request), self._limits.hits)
+        return Fresh(await searches.answer(query, n))
+
+    async def edit(self, request: Request) -> Fresh:
+        editing = self._site.editing
+        if editing is None:
+            raise RequestError(404, "there is nothing to edit here")
+        check_token(request.scope, editing.token)
+        change = change_of(await self._json(request))
+        if self._edits:
+            raise RequestError(409, "another edit is under way; wait until it is done")
+        self._edits = True
+        try:
+            loop = asyncio.get_running_loop()
+            changed = await loop.run_in_executor(self._pool, editing.change, change)
+        except IsothermError as error:
+            raise RequestError(400, str(error)) from error
+        finally:
+            self._edits = False
+        if changed.site is not None:
+            self._serve(changed.site)
+        return Fresh(json.dumps(changed.said).encode(), changed.status)
+
+    async def _json(self, request: Request) -> bytes:
+        """The body of a request, which says that it is JSON."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != JSON:
             # What a form of another site can send without asking is not taken.
             raise RequestError(415, f"the content type is {kind[:80]!r}; it must be {JSON}")
-        body = await body_of(request.scope, request.receive, self._limits)
-        query, n = _question(body, self._limits.hits)
-        return Fresh(await self._searches.answer(query, n))
+        return await body_of(request.scope, request.receive, self._limits)
 
 
 def _question(body: bytes, most: int) -> tuple[str, int]:
@@ -225,6 +277,7 @@ def site_of(
     explorer: Explorer,
     document: Callable[[int], Mapping[str, object]] | None = None,
     search: Search | None = None,
+    editing: Editing | None = None,
 ) -> Site:
     """The site of an explorer.
 
@@ -234,6 +287,8 @@ def site_of(
     document : callable, optional
         What there is to read of a document, where it is more than the explorer knows.
     search : callable, optional
+    editing : Editing, optional
+        How its topics are changed.
     """
     from isotherm.viewer import page
 
@@ -244,4 +299,5 @@ def site_of(
         explorer.n_documents,
         document or explorer.document,
         search,
+        editing,
     )

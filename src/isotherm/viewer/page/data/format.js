@@ -95,12 +95,20 @@ export const NONE_32 = 4294967295;
  * @property {StageTopic[]} topics
  * @property {number[]} moved
  *
+ * @typedef {object} EditingMeta what a live page may do to the topics
+ * @property {string} token
+ * @property {string} state
+ * @property {string[]} kinds
+ * @property {number[]} pinned
+ * @property {string|null} last
+ *
  * @typedef {object} PointsHead what is said of a collection before anything is known of its maps
  * @property {string} format
  * @property {number} version
  * @property {string} title
  * @property {string} subtitle
  * @property {boolean} live
+ * @property {EditingMeta|null} editing
  * @property {number} n_documents
  * @property {string[]} parts
  * @property {Nouns} nouns
@@ -111,6 +119,7 @@ export const NONE_32 = 4294967295;
  * @property {string} title
  * @property {string} subtitle
  * @property {boolean} live
+ * @property {EditingMeta|null} editing
  * @property {number} n_documents
  * @property {string[]} parts
  * @property {Nouns} nouns

@@ -23,6 +23,15 @@ import { sharesOf, valueOf } from "./values.js";
  */
 
 /**
+ * @typedef {object} Change an edit of topics, by their numbers
+ * @property {string} kind "rename", "merge", "split", "drop", "pin" or "undo"
+ * @property {number[]} topics
+ * @property {string} [name] new name of a topic that is renamed
+ * @property {number} [into] number of parts of a topic that is split
+ * @property {string} [state] the topics that the numbers are of
+ */
+
+/**
  * @typedef {import("./format.js").Parts} Parts
  *
  * @typedef {object} Source
@@ -30,6 +39,7 @@ import { sharesOf, valueOf } from "./values.js";
  * @property {<N extends keyof Parts>(name: N) => Promise<Parts[N]|null>} part null where there is none
  * @property {(query: string, n?: number) => Promise<SearchResult|null>} search
  * @property {(i: number) => Promise<DocumentText>} document
+ * @property {(change: Change, token: string) => Promise<object>} [edit] where topics can be edited
  */
 
 /**
@@ -123,6 +133,12 @@ function liveSource() {
         body: JSON.stringify({ query, n }),
       }),
     document: async (i) => ({ whole: true, ...(await asked(`api/documents/${i}`)) }),
+    edit: (change, token) =>
+      asked("api/edit", {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "X-Isotherm-Token": token },
+        body: JSON.stringify(change),
+      }),
   };
 }
 

@@ -19,9 +19,10 @@ const MOST_WORDS = 20;
  * @param {HTMLElement} element
  * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").Store} store
+ * @param {ReturnType<typeof import("./edit.js").createEditing>} editing
  * @returns {{show: () => void}}
  */
-export function createTopic(element, data, store) {
+export function createTopic(element, data, store, editing) {
   const { nouns } = data;
   /** @type {number|null} */
   let relevance = null; // as the words come: the most telling first
@@ -61,6 +62,7 @@ export function createTopic(element, data, store) {
   put(
     element,
     head,
+    editing?.element,
     h("section", null, h("h3", { text: capital(nouns.columns) }), order, words),
     kin,
     h("section", null, titles, documents.element),
@@ -232,6 +234,7 @@ export function createTopic(element, data, store) {
     if (!one) return;
     const { state } = store;
     drawHead(one, topicColor(data, state, state.topic, state.stage));
+    editing?.show();
     drawWords();
     drawKin(one);
     const list = data.codesAt(state.stage)

@@ -5,6 +5,7 @@
 import { h, put, percent, short, count } from "../ui/dom.js";
 import { createList } from "../ui/list.js";
 import { createTopic } from "./topic.js";
+import { createEditing } from "./edit.js";
 import { topicColor, dot } from "../ui/swatches.js";
 import { chooseTopic } from "../state/actions.js";
 import { capital } from "../ui/layout.js";
@@ -31,8 +32,9 @@ function otherWords(topic) {
  * @param {HTMLElement} element
  * @param {import("../data/explorer.js").Explorer} data
  * @param {import("../state/store.js").Store} store
+ * @param {import("../data/source.js").Source} source
  */
-export function createTopics(element, data, store) {
+export function createTopics(element, data, store, source) {
   if (!data.topics.length) return;
   const { nouns } = data;
   let shown = [];
@@ -59,8 +61,10 @@ export function createTopics(element, data, store) {
   });
   const all = h("div.topics-all", null, h("div.tool-row", null, filter, order), note, list.element);
   const one = h("div.topic-one");
-  put(element, all, one);
-  const detail = createTopic(one, data, store);
+  const editing = createEditing(data, store, source);
+  const pinned = new Set(data.meta.editing?.pinned);
+  put(element, editing?.last, all, one);
+  const detail = createTopic(one, data, store, editing);
 
   function row(k) {
     const topic = data.topicsAt(store.state.stage)[k];
@@ -72,7 +76,7 @@ export function createTopics(element, data, store) {
         null,
         dot(topicColor(data, store.state, k, store.state.stage)),
         h("span.name", { text: topic.name }),
-        h("span.number", { text: percent(topic.size) + coherence }),
+        h("span.number", { text: pin(k) + percent(topic.size) + coherence }),
         foundAgain(topic.reproducibility)
           ? h("span.number", {
               text: reproducible(topic.reproducibility),
@@ -89,6 +93,10 @@ export function createTopics(element, data, store) {
         },
       }),
     ];
+  }
+
+  function pin(k) {
+    return pinned.has(k) && store.state.stage >= data.lastStage ? "pinned · " : "";
   }
 
   function fill() {
