@@ -318,6 +318,14 @@ BENCHMARKS = (
         takes="40 minutes",
     ),
     Benchmark(
+        "shares",
+        "quality",
+        "How large is a topic? Shares with a tempered P(a), an untempered one and weights at "
+        "T = 1: next to planted ones, and what each way predicts, finds again and knows of labels",
+        data="`reuters`, `20news`, `yahoo-k1b`, `ap`",
+        takes="3 minutes",
+    ),
+    Benchmark(
         "growth",
         "scale",
         "How do seconds of a sweep and peak memory grow with non-zeros, topics and vocabulary, "
