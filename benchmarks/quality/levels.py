@@ -125,7 +125,8 @@ def timed(call: Callable[[], Any]) -> tuple[Any, float]:
 
 def answer_of(model: AspectModel, cpu: float) -> Answer:
     """What a model of ours shows."""
-    words = [columns.tolist() for columns in top_columns(model.components_, N_WORDS)]
+    numbers = range(model.n_features_in_)
+    words = [[int(j) for j in row] for row in model.top_words(N_WORDS, names=numbers)]
     return Answer(words, model.components_, np.asarray(model.row_weights_).argmax(axis=1), cpu)
 
 

@@ -101,13 +101,14 @@ def test_structure_beats_the_unigram_model(fitted: Any) -> None:
 
 
 def test_top_words_by_probability(fitted: Any) -> None:
-    words = fitted.top_words(5)
+    words = fitted.top_words(5, by="probability")
     assert [len(row) for row in words] == [5, 5, 5]
     for k, row in enumerate(words):
         p = fitted.components_[k, [int(word) for word in row]]
         assert (np.diff(p) <= 0).all()
         assert p[-1] >= np.sort(fitted.components_[k])[-5]
     assert fitted.top_words(100)[0] == fitted.top_words(40)[0]
+    assert fitted.top_words(5) == fitted.top_words(5, by="telling")
 
 
 def test_top_words_by_lift(fitted: Any) -> None:
@@ -119,11 +120,12 @@ def test_top_words_by_lift(fitted: Any) -> None:
     )
 
 
-def test_lift_puts_words_of_all_components_last() -> None:
+def test_words_of_all_components_come_last_but_by_probability() -> None:
     common = np.c_[X, np.full(len(X), 30)]
     model = AspectModel(3, random_state=0).fit(common)
-    assert all(row[0] == "40" for row in model.top_words(1))
+    assert all(row[0] == "40" for row in model.top_words(1, by="probability"))
     assert all("40" not in row for row in model.top_words(5, by="lift"))
+    assert all("40" not in row for row in model.top_words(5))
 
 
 def test_describe(fitted: Any) -> None:

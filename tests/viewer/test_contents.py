@@ -2,6 +2,7 @@
 
 import copy
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ def test_words_of_topics_by_probability_and_by_lift() -> None:
 
 def test_coherence_is_that_of_evaluate() -> None:
     model, counts = corpora.grown(), corpora.counts()
-    expected = evaluate.coherence(model.components_, counts, "npmi", 10).per_topic
+    expected = evaluate.coherence(model, counts, "npmi", 10).per_topic
     told = contents.topics_of(model, NAMES, counts)
     for topic, value in zip(told, expected, strict=True):
         assert topic["coherence"] == pytest.approx(value, rel=1e-3)
@@ -50,7 +51,7 @@ def test_coherence_of_many_counts_looks_at_a_part(monkeypatch: pytest.MonkeyPatc
     model, counts = corpora.grown(), corpora.counts()
     monkeypatch.setattr(contents, "COHERENCE_WORK", counts.nnz // 3)
     part = counts.take_rows(np.arange(0, counts.n_rows, 4))
-    expected = evaluate.coherence(model.components_, part, "npmi", 10).per_topic
+    expected = evaluate.coherence(model, part, "npmi", 10).per_topic
     told = [topic["coherence"] for topic in contents.topics_of(model, NAMES, counts)]
     np.testing.assert_allclose(told, expected, rtol=1e-3)
 
@@ -59,9 +60,10 @@ def test_coherence_where_no_word_is_there() -> None:
     model = corpora.grown()
     table = np.zeros_like(model.components_)
     table[:, 0] = 1.0
+    nowhere = SimpleNamespace(components_=table)
     matrix = np.zeros((2, len(NAMES)))
     matrix[:, 5] = 1.0
-    assert contents._coherence(table, Counts(matrix)) == [None] * len(table)
+    assert contents._coherence(nowhere, Counts(matrix)) == [None] * len(table)
 
 
 def test_similar_topics_are_nearest_first() -> None:

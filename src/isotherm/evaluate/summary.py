@@ -199,7 +199,7 @@ def evaluate_topics(
     n_words = min(n_words, table.shape[1])
     where, named = _reference(counts, reference, names)
     found = {
-        name: coherence(table, where, name, n_words, words=named, tokenizer=tokenizer)
+        name: coherence(model, where, name, n_words, words=named, tokenizer=tokenizer)
         for name in measures
     }
     shown = np.arange(table.shape[1]) if names is None else names
@@ -210,11 +210,11 @@ def evaluate_topics(
         perplexity=perplexity,
         perplexity_of=of,
         coherence=found,
-        diversity=diversity(table, n_words),
+        diversity=diversity(model, n_words),
         exclusivity=exclusivity(table, n_words),
         agreement=agreement,
         stability=stability([table, *fits]) if len(fits) else None,
-        top_words=tuple(tuple(str(shown[j]) for j in row) for row in top_columns(table, n_words)),
+        top_words=tuple(tuple(str(shown[j]) for j in row) for row in top_columns(model, n_words)),
         skipped=skipped,
     )
 

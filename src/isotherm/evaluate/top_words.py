@@ -1,4 +1,4 @@
-"""Topics by their most probable words: how different they are, and how much their own."""
+"""Topics by their top words: how different they are, and how much their own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from scipy.stats import rankdata
 from isotherm import _checks
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
+from isotherm.estimators.counts import CountEstimator
 
 
 def topic_table(topics: object, name: str = "components") -> Array:
@@ -40,7 +41,8 @@ def topic_table(topics: object, name: str = "components") -> Array:
 def top_columns(components: object, n_words: int = 10) -> list[Array]:
     """The n_words largest columns of each topic, largest first; lower indices first on ties.
 
-    Columns of probability 0 are left out: a topic may have fewer.
+    Of a fitted model of isotherm those that it shows, the most telling first (`top_words`). Columns
+    of probability 0 are left out: a topic may have fewer.
     """
     table = topic_table(components)
     _checks.integer("n_words", n_words, 1)
@@ -49,7 +51,11 @@ def top_columns(components: object, n_words: int = 10) -> list[Array]:
             f"n_words={n_words}, but topics have {table.shape[1]} columns; ask for fewer",
             parameter="n_words",
         )
-    order = np.argsort(-table, axis=1, kind="stable")[:, :n_words]
+    if isinstance(components, CountEstimator):
+        shown = components.top_words(n_words, names=range(table.shape[1]))
+        order = np.array(shown, dtype=np.intp)
+    else:
+        order = np.argsort(-table, axis=1, kind="stable")[:, :n_words]
     positive = np.take_along_axis(table, order, axis=1) > 0
     return [row[keep] for row, keep in zip(order, positive, strict=True)]
 

@@ -73,7 +73,7 @@ def coherence(
     Parameters
     ----------
     topics : (K, J) array, fitted model, or list of lists of str
-        Tables, or words in falling order.
+        Tables, or words in falling order; of a model the words that it shows.
     reference : Counts or table (I, J), or iterable of texts
         Where words are looked up. Counts know whole documents only; a text is a str or the list of
         its words.
@@ -206,7 +206,7 @@ def _lists(
         raise IsothermError(
             "words= was given but the counts have no column_names; name them", parameter="words"
         )
-    top = top_columns(table, min(n_words, n_columns))
+    top = top_columns(topics, min(n_words, n_columns))
     return [[j if words is None else str(words[j]) for j in row.tolist()] for row in top]
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["topic_words"]
 
 # Letters of a name in a title.
-LONGEST = 28
+LONGEST = 18
 
 
 def topic_words(
@@ -59,12 +59,12 @@ def topic_words(
     n_down = math.ceil(len(chosen) / n_across)
     if figure is None:
         height = 0.45 + 0.19 * min(n_words, model.components_.shape[1])
-        figure = new_figure((2.5 * n_across, height * n_down))
+        figure = new_figure((2.8 * n_across, height * n_down))
     axes = figure.subplots(n_down, n_across, sharex=True, squeeze=False).ravel().tolist()
     for ax, k in zip(axes, chosen, strict=False):
         _word_bars(ax, words[k], model.components_[k][[int(j) for j in columns[k]]])
         title = f"{k}: {shortened(model.names_[k])}  ·  {100 * model.weights_[k]:.1f} %"
-        ax.set_title(title, loc="left", fontsize=9, color=INK, parse_math=False)
+        ax.set_title(title, loc="left", fontsize=8, color=INK, parse_math=False)
     for ax in axes[len(chosen) :]:
         ax.remove()
     return figure

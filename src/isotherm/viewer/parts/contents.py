@@ -43,7 +43,7 @@ def topics_of(model: CountEstimator, names: list[str], counts: Counts | None) ->
     """
     table, unigram = model.components_, model.unigram_
     alike = similarities(table, table, "hellinger")
-    scores, told, known = _coherence(table, counts), told_by(model), reproducibility(model)
+    scores, told, known = _coherence(model, counts), told_by(model), reproducibility(model)
     tree = tree_of(model)
     topics: list[TopicMeta] = []
     for k in range(len(table)):
@@ -115,15 +115,16 @@ def _short(value: float) -> float:
     return float(f"{float(value):.4g}")
 
 
-def _coherence(table: Array, counts: Counts | None) -> list[float | None]:
-    """NPMI of each topic's ten most probable words, in whole documents."""
-    nothing: list[float | None] = [None] * len(table)
-    if counts is None or table.shape[1] < 2:
+def _coherence(model: CountEstimator, counts: Counts | None) -> list[float | None]:
+    """NPMI of each topic's ten words that are shown first, in whole documents."""
+    n_topics, n_columns = model.components_.shape
+    nothing: list[float | None] = [None] * n_topics
+    if counts is None or n_columns < 2:
         return nothing
     step = -(-counts.nnz // COHERENCE_WORK)
     part = counts if step == 1 else counts.take_rows(np.arange(0, counts.n_rows, step))
     try:
-        found = coherence(table, part, "npmi", min(10, table.shape[1])).per_topic
+        found = coherence(model, part, "npmi", min(10, n_columns)).per_topic
     except IsothermError:
         return nothing  # none of the words is there
     return [None if math.isnan(value) else _short(value) for value in found]
