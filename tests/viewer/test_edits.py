@@ -235,7 +235,7 @@ def test_a_site_that_is_looked_at_only_has_no_edits() -> None:
         ({**MERGE, "into": 1}, "2 to 100"),
         ({**MERGE, "into": 101}, "2 to 100"),
         ({**MERGE, "into": "2"}, "2 to 100"),
-        ({**MERGE, "state": 1}, '"state" must be text'),
+        ({**MERGE, "state": 1}, '"state" must be text of'),
     ],
 )
 def test_what_is_no_edit(body: Any, says: str, server: Server, editor: Editor) -> None:

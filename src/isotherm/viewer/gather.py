@@ -181,7 +181,9 @@ def plain(value: object) -> Any:
     return item if item is None or isinstance(item, bool | int | str) else str(item)
 
 
-def renamed(meta: Mapping[str, Any], model: CountEstimator, rows: Counts | None) -> dict[str, Any]:
+def renamed(
+    meta: Mapping[str, object], model: CountEstimator, rows: Counts | None
+) -> dict[str, object]:
     """The facts of a collection after topics of its model got other names."""
     names = [str(name) for name in model._column_names()]
     topics, tree = contents.topics_of(model, names, rows), contents.tree_meta(model, names)

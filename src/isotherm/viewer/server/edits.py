@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from isotherm.viewer.server.guards import RequestError, values
 
@@ -61,7 +61,7 @@ def new_token() -> str:
     return secrets.token_urlsafe(32)
 
 
-def check_token(scope: Mapping[str, Any], token: str) -> None:
+def check_token(scope: Mapping[str, object], token: str) -> None:
     """Refuse whoever has not read this server's page."""
     given = values(scope, TOKEN)
     if len(given) != 1 or not secrets.compare_digest(given[0].encode(), token.encode()):
@@ -79,24 +79,36 @@ def change_of(body: bytes) -> Change:
     if not isinstance(given, dict) or set(given) - set(Change._fields):
         known = ", ".join(f'"{name}"' for name in Change._fields)
         raise RequestError(400, f"the body must be a JSON object of {known}")
-    found = {"topics": [], "name": "", "into": 2, "state": "", **given}
-    _check(found)
+    found = {"kind": "", "topics": [], "name": "", "into": 2, "state": "", **given}
     return Change(
-        found["kind"], tuple(found["topics"]), found["name"], found["into"], found["state"]
+        _kind(found["kind"]),
+        _topics(found["topics"]),
+        _text("name", found["name"]),
+        _parts(found["into"]),
+        _text("state", found["state"]),
     )
 
 
-def _check(found: Mapping[str, Any]) -> None:
-    """Refuse values of another form."""
-    topics = found["topics"]
-    if found.get("kind") not in KINDS:
+def _kind(given: object) -> str:
+    if not isinstance(given, str) or given not in KINDS:
         raise RequestError(400, f'"kind" must be one of {", ".join(KINDS)}')
-    whole = isinstance(topics, list) and all(type(k) is int for k in topics)
-    if not whole or len(topics) > MOST_TOPICS:
+    return given
+
+
+def _topics(given: object) -> tuple[int, ...]:
+    numbers = given if isinstance(given, list) else [None]
+    if len(numbers) > MOST_TOPICS or not all(type(k) is int for k in numbers):
         raise RequestError(400, f'"topics" must be a list of {MOST_TOPICS:,} integers at most')
-    if not isinstance(found["name"], str) or len(found["name"]) > MOST_LETTERS:
-        raise RequestError(400, f'"name" must be text of {MOST_LETTERS:,} letters at most')
-    if type(found["into"]) is not int or not 2 <= found["into"] <= MOST_PARTS:
+    return tuple(numbers)
+
+
+def _text(name: str, given: object) -> str:
+    if not isinstance(given, str) or len(given) > MOST_LETTERS:
+        raise RequestError(400, f'"{name}" must be text of {MOST_LETTERS:,} letters at most')
+    return given
+
+
+def _parts(given: object) -> int:
+    if type(given) is not int or not 2 <= given <= MOST_PARTS:
         raise RequestError(400, f'"into" must be an integer from 2 to {MOST_PARTS}')
-    if not isinstance(found["state"], str):
-        raise RequestError(400, '"state" must be text')
+    return given
