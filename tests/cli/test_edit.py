@@ -203,6 +203,19 @@ def test_all_verbs_show_the_edited_topics(
     assert load(tmp_path / "m.map").topic_weights.shape == (60, 3)
 
 
+def test_splits_are_of_the_topics_of_the_fit(
+    grown: Path, tmp_path: Path, say: Any, fails: Any
+) -> None:
+    run = Path(shutil.copytree(grown, tmp_path / "g.run"))
+    before = say("tree", run, "--splits")
+    say("edit", run, "merge", "0", "1")
+    assert "were edited, and its splits are of the topics that the fit had" in fails(
+        "tree", run, "--splits"
+    )
+    say("edit", run, "undo")
+    assert say("tree", run, "--splits") == before
+
+
 def test_stages_of_the_fit_are_told_in_topics_of_the_edited_model(run: Path, say: Any) -> None:
     from isotherm.viewer.parts.stages import _of_stage
 

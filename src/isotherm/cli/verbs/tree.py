@@ -64,6 +64,11 @@ def _tree(model: CountEstimator, options: argparse.Namespace) -> Tree:
     """What was asked for; runs of older versions have a tree of splits alone."""
     splits = getattr(model, "tree_", None)
     tree: Tree | None = splits if options.splits else getattr(model, "topic_tree_", splits)
+    if tree is None and options.splits and any(one.reshapes for one in model.edits_):
+        raise IsothermError(
+            f"the topics of {options.run} were edited, and its splits are of the topics that the "
+            f"fit had; isotherm edit {options.run} undo takes edits back, or leave --splits out"
+        )
     if tree is None and options.splits:
         raise IsothermError(
             f"{options.run} has no splits: its topics did not come apart from one; fit with "
