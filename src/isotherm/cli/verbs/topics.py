@@ -11,7 +11,7 @@ from isotherm.cli.runs import topic_lines, topics_of
 
 def add_arguments(parser: Parser) -> None:
     """What the verb takes besides its options; examples."""
-    parser.example("isotherm topics articles.run -n 20 --by lift")
+    parser.example("isotherm topics articles.run -n 20 --by probability")
     add_run(parser)
 
 
