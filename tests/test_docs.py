@@ -8,6 +8,7 @@ import re
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import isotherm
@@ -77,6 +78,18 @@ def test_the_tutorial_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_guides_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert len(run_page(ROOT / "docs" / page)) > 8
+
+
+def test_shares_at_one_are_read_as_the_guide_says() -> None:
+    found = blocks(ROOT / "docs" / "choosing.md")
+    (code,) = [code for _, code in found if "temperature_ = 1.0" in code]
+    counts = np.repeat(np.kron(np.eye(2, dtype=int), np.full(4, 9)), [6, 2], axis=0)
+    model = isotherm.AspectModel(2, n_jobs=1, random_state=0).fit(counts)
+    names = {"model": model, "counts": counts}
+    before = model.temperature_
+    exec(compile(code, "choosing.md", "exec"), names)
+    assert sorted(names["shares"]) == pytest.approx([0.25, 0.75], abs=0.01)
+    assert model.temperature_ == before > 1.0
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

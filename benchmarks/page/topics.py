@@ -289,11 +289,11 @@ SECTIONS = (
                 "of two halves of the documents; AMI and ARI are those of the largest topic of a "
                 "document with its label, with as many topics as labels. Planted topics have "
                 "shares that are known: six in documents that have one main topic each, and 34 in "
-                "documents that mix topics of Reuters stories, with shares that fall off like "
-                "1 / rank^0.8 and with equal ones. Total variation is from the true shares, after "
-                "topics are matched; a topic is found where the cosine is above 0.8. Targets say "
-                "what would speak for tempering: better prediction, topics found again, shares "
-                "nearer the truth.",
+                "documents that mix the topics of a default fit to Reuters stories, with shares "
+                "that fall off like 1 / rank^0.8 and with equal ones. Total variation is from the "
+                "true shares, after topics are matched; a topic is found where the cosine is above "
+                "0.8. Targets say what would speak for tempering: better prediction, topics found "
+                "again, shares nearer the truth.",
                 shares,
                 title="Shares of topics",
             ),
