@@ -319,7 +319,7 @@ def test_an_edited_run_is_not_lost_by_going_on_with_its_fit(
     (run / "run.json").write_text(json.dumps({**about, "interrupted": True}))
     (run / "fit.checkpoint").write_bytes(b"")
     say("edit", run, "rename", "0", "sea")
-    assert "was interrupted; --resume would lose edits" in say.err
+    assert "was interrupted; going on with it would lose the edits" in say.err
     said = fails("fit", stories, "-o", run, "--resume")
     assert f"the topics of {run} were edited" in said
     assert load(run / runs.MODEL).names_[0] == "sea"

@@ -184,7 +184,7 @@ def test_a_killed_fit_goes_on_to_the_same_result(
 
 
 def test_an_interrupt_keeps_the_best_model_and_can_be_resumed(
-    stories: Path, grown: Path, tmp_path: Path, say: Any
+    stories: Path, grown: Path, tmp_path: Path, say: Any, fails: Any
 ) -> None:
     out = tmp_path / "a.run"
     words = ["fit", stories, "-o", out, "--labels", "kind", "--checkpoint-every", "0"]
@@ -198,7 +198,12 @@ def test_an_interrupt_keeps_the_best_model_and_can_be_resumed(
     assert len(kept.trace_) < len(load(grown / "model.iso").trace_)
     assert "interrupted" in say("info", out)
     assert say("topics", out)
-    say("fit", stories, "-o", out, "--resume")
+    # What was done by hand is not lost unless it is said that it may be.
+    say("edit", out, "rename", "0", "a name")
+    assert "were edited" in fails("fit", stories, "-o", out, "--resume")
+    assert load(out / "model.iso").names_[0] == "a name"
+    say("fit", stories, "-o", out, "--resume", "--force")
+    assert runs.read(out).about["edits"] == 0
     same(load(out / "model.iso"), load(grown / "model.iso"))
     assert names(out) == FILES
     assert names(tmp_path) == ["a.run"]

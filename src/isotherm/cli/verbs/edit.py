@@ -51,7 +51,9 @@ def run(options: argparse.Namespace) -> None:
         return
     found = runs.open_run(options.run)
     if found.about.get("interrupted"):
-        console.note(f"the fit of {options.run} was interrupted; --resume would lose edits")
+        console.note(
+            f"the fit of {options.run} was interrupted; going on with it would lose the edits"
+        )
     done = edit(options.run, _asked(what, words, options.into))
     console.tell(options, done.summary(), in_words(done))
 

@@ -265,6 +265,7 @@ def _compute(options: argparse.Namespace, run: Run) -> dict[str, Any]:
         "interrupted": interrupted,
         "topics": len(model.weights_),
         "fit_seconds": console.seconds(begin),
+        **({"edits": 0} if "edits" in run.about else {}),
         **_memory(options, model),
     }
 
