@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from isotherm import Counts, Tree
+from isotherm.estimators.words import telling
 from isotherm.viewer import gather
 from isotherm.viewer.container import Part, pack
 from isotherm.viewer.format import (
@@ -83,7 +84,12 @@ def _world(n: int, rng: np.random.Generator) -> dict[str, Any]:
     table /= table.sum(axis=1, keepdims=True)
     return {
         **{"n": n, "rng": rng, "topic": topic, "second": second, "share": share},
-        **{"places": places, "centres": centres, "words": words, "model": _model(weights, table)},
+        **{
+            "places": places,
+            "centres": centres,
+            "words": words,
+            "model": _model(weights, table, words),
+        },
         "titles": _titles(n, topic, rng),
     }
 
@@ -143,18 +149,26 @@ def _topics(world: dict[str, Any]) -> list[TopicMeta]:
     return topics
 
 
-def _model(weights: np.ndarray, table: np.ndarray) -> SimpleNamespace:
+# How reproducible the first two topics are.
+DOUBTFUL, SOLID = 0.41, 0.93
+
+
+def _model(weights: np.ndarray, table: np.ndarray, words: list[str]) -> SimpleNamespace:
     """What the library asks of a fitted model, with a tree of groups, sections and topics."""
     of_section = GROUPS[:: N_TOPICS // N_SECTIONS]
     parents = [-1, *[0] * N_GROUPS, *(1 + of_section), *(1 + N_GROUPS + SECTION_OF)]
-    names = tuple(f"topic {k}" for k in range(N_TOPICS))
+    usual = weights @ table
+    first = np.argsort(-telling(table, usual, table), axis=1, kind="stable")[:, :3]
+    known = np.full(N_TOPICS, np.nan)
+    known[:2] = DOUBTFUL, SOLID
     inner = [1.0, *np.linspace(0.8, 0.7, N_GROUPS), *np.linspace(0.5, 0.3, N_SECTIONS)]
     return SimpleNamespace(
         weights_=weights,
         components_=table,
-        unigram_=weights @ table,
-        background_=weights @ table,
-        names_=names,
+        unigram_=usual,
+        background_=usual,
+        names_=tuple(", ".join(words[j] for j in row) for row in first),
+        reproducibility_=known,
         tree_=Tree(parents, temperatures=[*inner, *[np.nan] * N_TOPICS]),
     )
 

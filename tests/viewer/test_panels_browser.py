@@ -14,7 +14,7 @@ import pytest
 
 from isotherm.viewer.container import pack, unpack
 from support.browser import SIZE
-from viewer.synthetic import synthetic
+from viewer.synthetic import DOUBTFUL, SOLID, synthetic
 
 N = 400
 FORMULA = '=1+"2", or so'
@@ -132,7 +132,9 @@ def test_pointing_at_a_title_points_at_its_place(page: Any) -> None:
     assert state(page, "hover") == -1
 
 
-def test_words_are_ordered_by_probability_and_by_lift(page: Any, told: dict[str, Any]) -> None:
+def test_words_are_ordered_by_what_they_tell_probability_and_lift(
+    page: Any, told: dict[str, Any]
+) -> None:
     give(page, topic=5)
     topic = told["points"].meta["topics"][5]
     names = drawn(page, ".topic-one > section:nth-of-type(1) .bar-name")
@@ -146,6 +148,33 @@ def test_words_are_ordered_by_probability_and_by_lift(page: Any, told: dict[str,
     page.locator("#relevance").evaluate(
         "slider => { slider.value = 1; slider.dispatchEvent(new Event('input')); }"
     )
+    frame(page)
+    names = drawn(page, ".topic-one > section:nth-of-type(1) .bar-name")
+    assert names[:5] == [word for word, _ in topic["frequent"][:5]]
+    button = page.get_by_role("button", name="telling")
+    assert button.get_attribute("aria-pressed") == "false"
+    button.click()
+    frame(page)
+    names = drawn(page, ".topic-one > section:nth-of-type(1) .bar-name")
+    assert names == [word for word, _ in topic["words"]]
+
+
+def test_topics_and_nodes_say_how_reproducible_they_are(page: Any, told: dict[str, Any]) -> None:
+    first, second = (one["reproducibility"] for one in told["points"].meta["topics"][:2])
+    assert (first, second) == (DOUBTFUL, SOLID)
+    give(page, topic=0)
+    assert "reproducible 0.41: only in this sample" in page.locator(".topic-title").inner_text()
+    page.evaluate("() => { isotherm.data.tree.reproducibility = [0.5]; }")
+    give(page, topic=-1, tab="tree")
+    assert page.locator("#node-0 .reproducible").inner_text() == "0.50"
+    page.evaluate("() => { isotherm.data.tree.reproducibility = []; }")
+    give(page, tab="topics")
+    page.get_by_label("Find a topic by its words").fill(told["points"].meta["topics"][0]["name"])
+    frame(page)
+    shown = page.locator(".topics-all .reproducible.doubtful")
+    assert shown.inner_text() == "0.41"
+    page.get_by_label("Find a topic by its words").fill("")
+    frame(page)
 
 
 def test_a_word_shows_its_spread_over_topics_and_nodes(page: Any, told: dict[str, Any]) -> None:
