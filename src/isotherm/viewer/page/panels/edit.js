@@ -38,7 +38,7 @@ export function createEditing(data, store, source) {
       await source.edit({ ...change, state: editing.state }, editing.token);
       reload(topic);
     } catch (error) {
-      message.textContent = `Nothing was changed here: ${reason(error)}`;
+      message.textContent = reason(error);
       message.hidden = false;
       work.hidden = true;
       lock(false);
