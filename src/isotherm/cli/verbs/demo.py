@@ -196,17 +196,21 @@ def label_shares(row_weights: Array, mass: Array, labels: Sequence[str] | Array)
 
 
 def topic_table(model: AspectModel, shares: Shares, n_words: int = 8) -> str:
-    """The topics as text, largest first: weight, dominating label and its share, words."""
+    """The topics as text, largest first: weight, dominating label and its share, name, words."""
     import numpy as np
+
+    from isotherm.estimators.outline import other_words
 
     words = model.top_words(n_words)
     width = max(len(name) for name in shares.names)
-    lines = [f"topic  weight  {'label':<{width}}  share  words"]
+    called = max(map(len, model.names_))
+    lines = [f"topic  weight  {'label':<{width}}  share  {'name':<{called}}  words"]
     for k in np.argsort(-model.weights_, kind="stable"):
         best = int(shares.table[k].argmax())
         lines.append(
             f"{k:5d}  {100 * model.weights_[k]:4.1f} %  {shares.names[best]:<{width}}  "
-            f"{100 * shares.table[k, best]:3.0f} %  {' '.join(words[k])}"
+            f"{100 * shares.table[k, best]:3.0f} %  {model.names_[k]:<{called}}  "
+            f"{' '.join(other_words(model.names_[k], words[k]))}"
         )
     return "\n".join(lines)
 
