@@ -149,6 +149,9 @@ def test_nodes_say_how_reproducible_they_are_in_the_tree_of_topics_alone() -> No
     assert said_of_nodes(model, tree, 2)[0].tail.endswith("0.50  only in this sample")
     assert said_of_nodes(model, tree, 2)[-1].tail.endswith("0.90")
     assert node_reproducibility(model, chain(4)) is None
+    other = hierarchy()
+    other.node_reproducibility_ = np.full(7, 0.8)
+    assert all(line.endswith(" %  0.80") for line in other.describe(2).split("\n")[1:])
     model.reproducibility_ = np.ones(3)  # of another number of topics
     assert reproducibility(model) is None
 

@@ -178,7 +178,7 @@ def reproducibility(model: CountEstimator) -> Array | None:
 
 def node_reproducibility(model: CountEstimator, tree: Tree) -> Array | None:
     """The same of every node of the tree of the topics, (n_nodes,); None for any other tree."""
-    if tree != getattr(model, "topic_tree_", None):
+    if tree != getattr(model, "topic_tree_", getattr(model, "tree_", None)):
         return None
     return _known(getattr(model, "node_reproducibility_", None), tree.n_nodes)
 
