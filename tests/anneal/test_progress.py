@@ -387,13 +387,20 @@ def test_a_growing_run_counts_what_it_has() -> None:
     ("model", "phases"),
     [
         (AspectModel(3, random_state=0), ["cooling", "settling"]),
-        (AspectModel("auto", max_components=6, random_state=0), ["growing", "merging", "settling"]),
+        (
+            AspectModel("predict", max_components=6, random_state=0),
+            ["growing", "merging", "settling"],
+        ),
+        (
+            AspectModel("auto", max_components=6, random_state=0),
+            ["growing", "merging", "settling", "comparing two halves of the rows"],
+        ),
         (
             OneSidedClustering(3, temper_prior=False, random_state=0),
             ["cooling", "heating", "settling"],
         ),
     ],
-    ids=["fixed", "auto", "clusters"],
+    ids=["fixed", "predict", "auto", "clusters"],
 )
 def test_all_phases_of_a_fit_are_one_line(
     model: Any, phases: list[str], monkeypatch: pytest.MonkeyPatch

@@ -35,7 +35,7 @@ each_kind = pytest.mark.parametrize("kind", KINDS)
 
 @pytest.fixture(scope="module")
 def fitted() -> dict[Any, Any]:
-    return {kind: kind("auto", random_state=0).fit(PLANTED.counts) for kind in KINDS}
+    return {kind: kind("predict", random_state=0).fit(PLANTED.counts) for kind in KINDS}
 
 
 def plan_of(model: Any, counts: Counts) -> tuple[Plan, Annealer]:
@@ -110,30 +110,25 @@ def test_the_disk_gives_the_same_cut(fitted: dict[Any, Any], tmp_path: Path) -> 
 
 
 @each_kind
-def test_without_the_tree_of_topics_the_path_is_where_it_begins(
+def test_without_the_tree_of_topics_splits_are_where_it_begins(
     kind: Any, fitted: dict[Any, Any], tmp_path: Path
 ) -> None:
     model = load(fitted[kind].save(tmp_path / "model.iso"))
     assert model.topic_tree_ == fitted[kind].topic_tree_
     del model.topic_tree_  # as in files of older versions
-    (start,) = model._starts(3)
-    step = next(step for step in model.path_ if step.n_components >= 3)
-    weight, table = step.model.components(step.params)
-    np.testing.assert_allclose(start[1] @ _shares(step, weight), table @ weight, rtol=1e-4)
+    ((start, table),) = model._starts(3)
+    shares = [model.weights_[list(group)].sum() for group in model.tree_.cut(3)]
+    assert start.n_components == 3
+    np.testing.assert_allclose(table @ shares, model.components_.T @ model.weights_, rtol=1e-4)
     assert model.cut(3, PLANTED.counts).n_components_ == 3
 
 
-def _shares(step: Any, weight: np.ndarray) -> np.ndarray:
-    return np.array([weight[list(group)].sum() for group in step.tree.cut(3)])
-
-
 @each_kind
-def test_more_than_were_chosen_begin_on_the_path(kind: Any, fitted: dict[Any, Any]) -> None:
+def test_more_than_were_chosen_are_cooled_alone(kind: Any, fitted: dict[Any, Any]) -> None:
     model = fitted[kind]
     most = model.path_[-1].n_components
     assert most > model.n_components_
-    ((start, table),) = model._starts(most)
-    assert start.n_components == most == table.shape[1]
+    assert model._starts(most) == []
     assert model.cut(most, PLANTED.counts).n_components_ == most
 
 

@@ -22,6 +22,7 @@ from isotherm import (
     Grid,
     HierarchicalClustering,
     IsothermError,
+    IsothermWarning,
     Noisy,
     OneSidedClustering,
     Tempered,
@@ -139,14 +140,14 @@ def test_seeds_agree(kind: Any, fitted: dict[Any, Any]) -> None:
 
 @each_kind
 def test_no_more_components_than_allowed(kind: Any) -> None:
-    model = kind("auto", max_components=2, random_state=0).fit(PLANTED.counts)
+    model = kind("predict", max_components=2, random_state=0).fit(PLANTED.counts)
     assert model.n_components_ == 2
 
 
 @each_kind
 def test_without_held_out_data_it_grows_to_the_limit(kind: Any) -> None:
     model = kind(
-        "auto",
+        "predict",
         max_components=3,
         schedule=Exponential(0.8, end=1.5, margin=1.0),
         validation_fraction=0.0,
@@ -157,9 +158,13 @@ def test_without_held_out_data_it_grows_to_the_limit(kind: Any) -> None:
 
 
 @each_kind
-@pytest.mark.filterwarnings("ignore:validation_fraction")
-def test_rows_in_proportion_are_one_component_without_a_warning(kind: Any) -> None:
-    model = kind("auto", random_state=0).fit(np.outer(np.arange(1, 7), [1, 2, 3]))
+@pytest.mark.parametrize("n_components", ["auto", "predict"])
+@pytest.mark.filterwarnings("ignore:validation_fraction", "ignore:all rows are in proportion")
+def test_rows_in_proportion_are_one_component_and_a_warning_says_why(
+    kind: Any, n_components: str
+) -> None:
+    with pytest.warns(IsothermWarning, match="one component only: two would predict"):
+        model = kind(n_components, random_state=0).fit(np.outer(np.arange(1, 7), [1, 2, 3]))
     assert model.n_components_ == model.tree_.n_nodes == 1
     np.testing.assert_allclose(model.components_, [[1 / 6, 2 / 6, 3 / 6]])
 
@@ -169,7 +174,7 @@ def test_many_clusters_that_no_longer_split_are_cooled_faster() -> None:
     topics = rng.dirichlet(np.full(100, 0.05), 80)
     rows = np.array([rng.multinomial(60, topics[i % 80]) for i in range(320)])
     model = OneSidedClustering(
-        "auto", max_components=80, validation_fraction=0, tol=1e-3, random_state=0
+        "predict", max_components=80, validation_fraction=0, tol=1e-3, random_state=0
     ).fit(rows)
     trace = model.trace_
     steps = [
@@ -342,7 +347,7 @@ def test_a_long_foreign_row_sets_no_first_transition() -> None:
     assert model.n_components_ >= 4
 
 
-@pytest.mark.parametrize("n_components", [4, "auto"])
+@pytest.mark.parametrize("n_components", [4, "predict"])
 @pytest.mark.parametrize("common", [0, 1])
 def test_a_document_in_words_of_its_own_sets_no_transition_however_long(
     n_components: Any, common: int
@@ -364,8 +369,8 @@ def test_a_document_in_words_of_its_own_sets_no_transition_however_long(
 def test_clusters_grow_beside_a_row_as_long_as_many(kind: Any, length: int) -> None:
     # One row of two parts is small, but the best of all splits; joined again, it was the next one.
     X = with_foreign(MIXED, 1, 20, length)
-    model = kind("auto", max_components=12, random_state=0).fit(X)
-    alone = kind("auto", max_components=12, random_state=0).fit(MIXED)
+    model = kind("predict", max_components=12, random_state=0).fit(X)
+    alone = kind("predict", max_components=12, random_state=0).fit(MIXED)
     assert model.first_critical_ == pytest.approx(alone.first_critical_, rel=0.01)
     assert len(model.components_) >= 5
     labels = model.row_weights_.argmax(axis=1)
@@ -375,7 +380,7 @@ def test_clusters_grow_beside_a_row_as_long_as_many(kind: Any, length: int) -> N
 
 def test_two_collections_that_share_nothing_split_first_and_then_go_on() -> None:
     X = with_foreign(block_diag(MIXED, MIXED))
-    model = AspectModel("auto", random_state=0).fit(X)
+    model = AspectModel("predict", random_state=0).fit(X)
     assert model.first_critical_ == pytest.approx(2.0)
     assert model.trace_[1].n_components == 2
     assert model.n_components_ >= 8
@@ -389,7 +394,7 @@ def test_a_collection_with_words_of_its_own_does_not_keep_copies(seed: int) -> N
     rng = np.random.default_rng(seed + 50)
     own = {3: np.full(60, 1 / 60), 5: rng.dirichlet(np.full(200, 0.1))}[seed]
     X = block_diag(mixed_topics(4, 40, seed + 1), rng.multinomial(40 if seed == 3 else 60, own, 40))
-    model = AspectModel("auto", random_state=0).fit(X)
+    model = AspectModel("predict", random_state=0).fit(X)
     assert max(record.n_components for record in model.trace_) > 55
     assert 5 <= model.n_components_ <= 7
     foreign = model.components_[:, 100:].sum(axis=1)

@@ -31,6 +31,7 @@ from isotherm import (
     checkpointing,
 )
 from isotherm.anneal.trace import Fit, Record, Records
+from isotherm.estimators.levels import Level
 from isotherm.io import registry
 
 RNG = np.random.default_rng(0)
@@ -128,6 +129,9 @@ def timeless(value: Any) -> Any:
         return dataclasses.replace(value, seconds=0.0)
     if isinstance(value, Fit):
         return dataclasses.replace(value, trace=timeless(value.trace))
+    if isinstance(value, Level):
+        values = {name: timeless(one) for name, one in value.values.items()}
+        return dataclasses.replace(value, values=values)
     if type(value) in (tuple, Records):
         return tuple(map(timeless, value))
     return value

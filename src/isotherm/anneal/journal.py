@@ -105,3 +105,21 @@ def writing_to(journal: Journal) -> Iterator[None]:
         yield
     finally:
         _CURRENT.reset(before)
+
+
+_ROWS: ContextVar[bool] = ContextVar("isotherm rows of runs", default=True)
+
+
+def rows_matter() -> bool:
+    """Whether whoever began the run will ask for its rows once it has ended."""
+    return _ROWS.get()
+
+
+@contextmanager
+def without_rows() -> Iterator[None]:
+    """Let runs within the block leave no rows in a journal: nobody will ask for them."""
+    before = _ROWS.set(False)
+    try:
+        yield
+    finally:
+        _ROWS.reset(before)

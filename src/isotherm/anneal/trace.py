@@ -129,7 +129,10 @@ class Outcome(Enum):
 
 
 class Step(NamedTuple):
-    """The best solution with some number of components that a growing run came through."""
+    """The best solution with some number of components that a growing run came through.
+
+    Without `params` (None) where a model keeps no more than that there was one.
+    """
 
     model: Any
     params: Params
@@ -141,6 +144,17 @@ class Step(NamedTuple):
     def n_components(self) -> int:
         """Number of components K."""
         return len(self.tree.leaves)
+
+
+# Numbers of components at which a path keeps its parameters: a few that tell the story.
+MILESTONES = (1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256, 512)
+
+
+def thinned(path: Sequence[Step], n_components: int) -> tuple[Step, ...]:
+    """A path with parameters at a few numbers of components alone, no more than there are."""
+    numbers = [step.n_components for step in path if step.n_components <= n_components]
+    stay = {min((n for n in numbers if n >= mark), default=0) for mark in MILESTONES}
+    return tuple(step if step.n_components in stay else step._replace(params=None) for step in path)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from isotherm.anneal import journal, scores
 from isotherm.anneal.crossval import Curve
 from isotherm.anneal.fold import fold_in, row_weights
 from isotherm.anneal.heldout import SMOOTHING, smoothed_unigram
-from isotherm.anneal.trace import Outcome, Record, Step
+from isotherm.anneal.trace import Outcome, Record, Step, thinned
 from isotherm.data import checks, foreign
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
@@ -35,6 +35,7 @@ from isotherm.estimators.base import Annealed
 from isotherm.estimators.editing import Editable
 from isotherm.estimators.exports import Exports
 from isotherm.estimators.holdout import Folds, Rows, Tokens
+from isotherm.estimators.levels import Level, set_level
 from isotherm.estimators.names import names_of
 from isotherm.estimators.parameters import Checks, integer, number, provides
 from isotherm.estimators.plan import Hold, Table
@@ -354,10 +355,13 @@ class CountEstimator(
                 self.topic_tree_: Tree = fitted.recipe.tree(plan, fit)
         if cooled.tree is not None:
             self.tree_: Tree = cooled.tree
-            self.path_: tuple[Step, ...] = cooled.path
+            self.path_: tuple[Step, ...] = thinned(cooled.path, self.n_components_)
         self._attributes(fitted)
         self._set_prominence(prominence(plan.full, fit.model, params, rows))
         self._name_components()
+        if fitted.levels:
+            self.levels_: tuple[Level, ...] = fitted.levels
+            set_level(self, fitted.levels[0])
 
     def _set_solution(self, model: CountModel, params: Params, weights: Array) -> None:
         """Set what follows from a model, its parameters and the weights of its rows (I, K)."""

@@ -26,8 +26,8 @@ from isotherm.data import checks
 from isotherm.data.base import Array
 from isotherm.data.split import as_generator
 from isotherm.errors import IsothermError
-from isotherm.estimators.counts import CountEstimator
 from isotherm.estimators.edits import BEFORE, EDITS, PINNED, check_unedited
+from isotherm.estimators.leveled import Leveled, cooled_half, with_levels
 from isotherm.estimators.parameters import Checks, integer, number_or_auto
 from isotherm.estimators.plan import Plan, Table
 from isotherm.estimators.recipe import Fitted, Recipe, cool_plainly, planned, settled, steered
@@ -40,9 +40,11 @@ from isotherm.tree import Tree
 # A model that is not preferred must have a held-out score lower by this share, and by so many times
 # what more components must be worth.
 CLEARLY, TIMES = 0.01, 2.0
+# What a model has that grew, and a cut of it has not.
+OF_GROWING = ("path_", "tree_", "levels_", "reproducibility_", "node_reproducibility_")
 
 
-class GrowingEstimator(CountEstimator):
+class GrowingEstimator(Leveled):
     """Base of the estimators for counts that take `n_components="auto"`; not for direct use.
 
     The recipe of a shell is `_growing(...)`.
@@ -98,8 +100,7 @@ class GrowingEstimator(CountEstimator):
         weight = checks.row_weights(sample_weight, counts.row_totals)
         other = copy.copy(self)
         other.n_components = n_components
-        del other.path_, other.tree_
-        for name in (EDITS, BEFORE, PINNED):
+        for name in (*OF_GROWING, EDITS, BEFORE, PINNED):
             if name in vars(other):
                 delattr(other, name)
         table = Table(counts, weight, other._data)
@@ -112,18 +113,20 @@ class GrowingEstimator(CountEstimator):
         other._come_home()
         return other
 
+    def _fitted(self, table: Table, rng: Rng) -> Fitted:
+        def grow() -> Fitted:
+            return super(GrowingEstimator, self)._fitted(table, rng)
+
+        return with_levels(self, table, grow, _refitted, cooled_half)
+
     def _starts(self, n_components: int) -> list[tuple[CountModel, Array]]:
         """Where else a cut may begin: a model, and distributions over columns (J, K)."""
-        tree: Tree | None = getattr(self, "topic_tree_", None)
-        if tree is not None and n_components < self.n_components_:
-            groups = tree.cut(n_components)
-            table = _joined(self.weights_, self.components_.T, groups)
-            return [(self.model_.sized(n_components), table)]
-        # More components than were chosen, or a model of a file from before there was that tree.
-        step = next(step for step in self.path_ if step.n_components >= n_components)
-        weight, table = step.model.components(step.params)
-        groups = step.tree.cut(n_components)
-        return [(step.model.sized(n_components), _joined(weight, table, groups))]
+        if n_components < self.n_components_:
+            return [_put_together(self, n_components)]
+        finer = [
+            level for level in getattr(self, "levels_", ()) if level.n_components > n_components
+        ]
+        return [_put_together(self.at(finer[0]), n_components)] if finer else []
 
     def _settled_again(self, table: Table) -> Fitted:
         """The same solution, settled on the table at its temperature."""
@@ -146,7 +149,7 @@ class GrowingEstimator(CountEstimator):
                 (one, state_of(one, plan.data, one.init(plan.data.summary, columns)))
                 for one, columns in starts
             ]
-            if time_is_up(annealer.callbacks) and cooled.outcome is Outcome.STOPPED:
+            if states and time_is_up(annealer.callbacks) and cooled.outcome is Outcome.STOPPED:
                 # What was cooled so far may be copies; what was put together is not.
                 cooled, states = self._at_once(annealer, cooled, states[0], plan), []
             best, n_sweeps = better(annealer, cooled, states, plan.data, plan.heldout)
@@ -213,6 +216,22 @@ class GrowingEstimator(CountEstimator):
                 parameter="schedule",
                 also=("n_components",),
             )
+
+
+def _put_together(model: GrowingEstimator, number: int) -> tuple[CountModel, Array]:
+    """A model of some number of components, and theirs put together along their tree, (J, number).
+
+    One of a file from before models had that tree is put together along its splits.
+    """
+    tree: Tree = getattr(model, "topic_tree_", None) or model.tree_
+    table = _joined(model.weights_, model.components_.T, tree.cut(number))
+    return model.model_.sized(number), table
+
+
+def _refitted(model: GrowingEstimator, table: Table, finer: GrowingEstimator | None) -> Fitted:
+    """A level: a fit of its number, or what the next finer one comes to when it is put together."""
+    starts = [] if finer is None else finer._starts(model._n_first)
+    return model._settled_from(table, starts)
 
 
 def cool_and_grow(recipe: Recipe, annealer: Annealer, plan: Plan, rng: Rng) -> Fit:

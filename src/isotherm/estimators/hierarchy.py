@@ -20,22 +20,24 @@ from isotherm.anneal.fold import fold_in
 from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.schedule import Adaptive, Fixed, Grid, Schedule
 from isotherm.anneal.start import Start, state_of
-from isotherm.anneal.trace import Fit, Outcome, State
+from isotherm.anneal.trace import Fit, Outcome, State, completed
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
-from isotherm.data.split import SPLIT_SEED, RandomState
+from isotherm.data.split import SPLIT_SEED, RandomState, as_generator
 from isotherm.errors import IsothermError
-from isotherm.estimators.counts import ORDERS, CountEstimator
+from isotherm.estimators.counts import ORDERS
 from isotherm.estimators.engine import SETTINGS, Engine
 from isotherm.estimators.holdout import Folds
+from isotherm.estimators.leveled import Leveled, with_levels
 from isotherm.estimators.parameters import AUTO, Checks, integer, number, number_or_auto, one_of
 from isotherm.estimators.plan import Plan, Table
 from isotherm.estimators.recipe import Fitted, Recipe, planned, steered
 from isotherm.estimators.starts.hierarchy import Clusters, grown, in_two, put_on
+from isotherm.estimators.trials import Solution
 from isotherm.estimators.words import told_of_nodes
 from isotherm.models.hierarchy import WEIGHTS, Hierarchy
 from isotherm.placement.base import Data
-from isotherm.tree import as_tree
+from isotherm.tree import Tree, as_tree
 
 # Temperatures that are tried, as shares of the one at which the clusters were found.
 SHARES = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4, 0.3)
@@ -43,7 +45,7 @@ SHARES = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4, 0.3)
 BLIND_SWEEPS = 10
 
 
-class HierarchicalClustering(CountEstimator):
+class HierarchicalClustering(Leveled):
     """Clustering of the rows of a count table into the leaves of a tree of topics.
 
     Every row belongs to a leaf, and each of its counts to a node on the path from the root to that
@@ -290,6 +292,16 @@ class HierarchicalClustering(CountEstimator):
         return Recipe((Hierarchy((-1,), (0,)),), Fixed(1.0))
 
     def _fitted(self, table: Table, rng: Rng) -> Fitted:
+        if self.tree is not None:
+            return self._of_clusters(table, rng)
+
+        def grow() -> Fitted:
+            return self._of_clusters(table, rng)
+
+        return with_levels(self, table, grow, _refitted, _clusters_of_half)
+
+    def _of_clusters(self, table: Table, rng: Rng) -> Fitted:
+        """A hierarchy on the tree of clusters that were found in the table."""
         recipe = self._full_recipe(table)
         folds, hold = recipe.hold.folds, dataclasses.replace(recipe.hold, folds=None)
         recipe = dataclasses.replace(recipe, hold=hold)
@@ -437,6 +449,25 @@ class HierarchicalClustering(CountEstimator):
         else:
             own = params.share[self.labels_]
         self.path_weights_ = np.asarray(own, np.float64)
+
+
+def _refitted(
+    model: HierarchicalClustering, table: Table, finer: HierarchicalClustering | None
+) -> Fitted:
+    """A level: a fit with its number of leaves."""
+    return model._fitted(table, as_generator(0))
+
+
+def _clusters_of_half(
+    model: HierarchicalClustering, table: Table, temperature: float | None, first_critical: float
+) -> Solution:
+    """As many clusters as there are leaves: they are what a hierarchy is about."""
+    plan, _ = planned(model._full_recipe(table), table, model._engine(Fixed(1.0)))
+    leaves = Tree((-1, *[0] * int(model.n_components)))
+    engine, rng = model._engine(Fixed(1.0)), as_generator(0)
+    given = engine, plan.data, plan.heldout, rng, model.temper_prior, model._patience
+    fit = completed(put_on(leaves, *given).fit)
+    return Solution(fit.model, fit.state.params, fit.temperature, plan.full)
 
 
 def column_number(word: Any, names: Array | None, n_columns: int) -> int:

@@ -15,7 +15,8 @@ from isotherm.anneal.schedule import Schedule, lowest
 from isotherm.errors import IsothermError
 from isotherm.kernels.cpu.backend import MOST_THREADS
 
-AUTO = "auto"
+# As many components as are found again in other rows, or as many as predict best.
+AUTO, PREDICT = "auto", "predict"
 GIB = 1 << 30
 # Posteriors that a leave-one-out fit holds: the first (zeros), the best, the last and the next.
 HELD = 4
@@ -76,12 +77,14 @@ def threads(name: str, value: object) -> None:
 
 
 def number_or_auto(name: str, value: object) -> None:
-    """A number of components, or "auto"."""
+    """A number of components, or how to find it: "auto" or "predict"."""
     if not isinstance(value, str):
         _checks.integer(name, value, 1)
-    elif value != AUTO:
+    elif value not in (AUTO, PREDICT):
         raise IsothermError(
-            f"{name}={value!r}; it must be an integer of at least 1 or {AUTO!r}", parameter=name
+            f"{name}={value!r}; it must be an integer of at least 1, {AUTO!r} (as many as are "
+            f"found again in other rows) or {PREDICT!r} (as many as predict best)",
+            parameter=name,
         )
 
 

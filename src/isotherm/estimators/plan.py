@@ -24,6 +24,7 @@ from isotherm.anneal.heldout import Heldout, HeldoutRows, HeldoutTokens
 from isotherm.anneal.schedule import Adaptive, Exponential, Linear, Schedule
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts, as_counts
+from isotherm.data.islands import island_columns, pieces_of
 from isotherm.data.split import SPLIT_SEED, hold_out_rows, split_tokens
 from isotherm.errors import IsothermError
 from isotherm.estimators.holdout import Folds, Rows, Tokens
@@ -113,6 +114,32 @@ class Table:
             folds = [self._fold_of_rows(rule, *pair) for pair in pairs]
         return [fold for fold in folds if fold is not None]
 
+    def halves(self, seed: int) -> tuple[Table, Table] | None:
+        """The rows dealt into two halves by their content; None where either has no tokens."""
+        if self.counts.in_memory:
+            pairs = hold_out_rows(self.counts, 0.5, seed)
+            both = [
+                Table(self.counts.take_rows(rows), self._weight_of(rows), self.place)
+                for rows in pairs
+            ]
+        else:
+            held = np.concatenate([_is_held(rows, 0.5, seed) for rows in self.counts.pieces()])
+            both = [self._of(held == side) for side in (False, True)]
+        return (both[0], both[1]) if all(one.has_tokens for one in both) else None
+
+    def mainland(self, odd: Array) -> Table:
+        """The table without weight for the rows of islands, and for other odd ones (I,)."""
+        columns = island_columns(self.counts)
+        if columns.any():
+            odd = odd | (_totals_in(self.counts, columns) > 0)
+        return self._of(~odd) if odd.any() else self
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether any row that has a weight has tokens."""
+        totals = self.counts.row_totals
+        return bool(((totals > 0) & (True if self.weight is None else self.weight > 0)).any())
+
     def parts(self, cv: int) -> Iterator[tuple[Table, Counts]]:
         """The rest of the tokens and a part of them, for each of the parts they are dealt into."""
         _check_in_memory(Folds(cv), self.counts)
@@ -127,13 +154,21 @@ class Table:
             return Fold(data, HeldoutTokens(beside))
         return None
 
+    def _weight_of(self, rows: Array) -> Array | None:
+        return None if self.weight is None else self.weight[rows]
+
+    def _of(self, rows: Array) -> Table:
+        """The table with weight for some rows (I,) alone."""
+        own = np.ones(len(rows)) if self.weight is None else self.weight
+        return Table(self.counts, own * rows, self.place)
+
     def _fold_of_rows(self, rule: Rows, rest: Array, held: Array) -> Fold | None:
         """Whole rows, by their numbers: Choi's total perplexity."""
         if not len(rest) or not len(held):
             return None
         train, test = self.counts.take_rows(rest), self.counts.take_rows(held)
         test = without_columns(test, train.column_totals <= 0)
-        weights = [None if self.weight is None else self.weight[rows] for rows in (rest, held)]
+        weights = [self._weight_of(rows) for rows in (rest, held)]
         data = self.place(train, weights[0])
         return _scored(rule, data, self.place(test, weights[1], new=True))
 
@@ -221,11 +256,16 @@ def _dealt(counts: Counts, n_parts: int) -> Iterator[tuple[Counts, Counts]]:
         yield as_counts(rest, *names, allow_empty=True), part
 
 
-def _is_held(rows: Counts, fraction: float) -> Array:
+def _is_held(rows: Counts, fraction: float, seed: int = SPLIT_SEED) -> Array:
     """Whether each row is held out, (I,)."""
     out = np.zeros(rows.n_rows, bool)
-    out[hold_out_rows(rows, fraction, SPLIT_SEED)[1]] = True
+    out[hold_out_rows(rows, fraction, seed)[1]] = True
     return out
+
+
+def _totals_in(counts: AnyCounts, columns: Array) -> Array:
+    """Tokens of each row in some columns (J,), (I,)."""
+    return np.concatenate([piece.matrix @ columns.astype(float) for piece in pieces_of(counts)])
 
 
 def _part(rows: Counts, fraction: float, held: bool) -> Counts:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from isotherm._types import Rng
 from isotherm.anneal import progress
@@ -27,6 +27,9 @@ from isotherm.estimators.plan import Hold, Plan, Table, curve_over_folds, ended_
 from isotherm.kernels.cpu.dense import one_blas_thread
 from isotherm.models.base import Model
 from isotherm.tree import Tree
+
+if TYPE_CHECKING:
+    from isotherm.estimators.levels import Level
 
 log = logging.getLogger("isotherm")
 
@@ -86,7 +89,8 @@ class Fitted(NamedTuple):
 
     `fit` has settled on all counts, `cooled` is the run that chose its temperature, and `curve`
     what folds said; `clusters` are those that a hierarchy began at.
-    `more_sweeps` were made besides.
+    `more_sweeps` were made besides. `levels` are solutions with several numbers of
+    components, the one that is meant first.
     """
 
     recipe: Recipe
@@ -96,6 +100,7 @@ class Fitted(NamedTuple):
     curve: Curve | None = None
     clusters: Any = None
     more_sweeps: int = 0
+    levels: tuple[Level, ...] = ()
 
 
 def fit_table(recipe: Recipe, table: Table, annealer: Annealer, rng: Rng) -> Fitted:

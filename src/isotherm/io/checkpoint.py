@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -237,6 +238,8 @@ class File:
         columns = {} if entry is None else _columns_of(data.summary, entry.model)
         for state in states:
             rows = state.rows
+            if fit is not None and not journal.rows_matter():
+                rows, sizes = (), []
             fits = not sizes or len(rows) == len(sizes)
             for one, size in zip(rows, sizes, strict=False):
                 plain = hasattr(one, "_fields") and size is not None
@@ -285,8 +288,10 @@ class _Page:
         """Note the outcome of the run."""
         if fit is None or fit.outcome is Outcome.INTERRUPTED:
             self.file.stop()
-        else:
-            self._put(fit, None)
+            return
+        if not journal.rows_matter():
+            fit = replace(fit, state=fit.state._replace(rows=()))
+        self._put(fit, None)
 
     def _put(self, fit: Fit | None, run: RunState | None) -> None:
         if not self.file.stopped:

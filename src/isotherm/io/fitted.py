@@ -6,6 +6,7 @@ here, once. Attributes that are not known here are left as they are.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 import reprlib
@@ -17,8 +18,9 @@ from isotherm._types import Fields
 from isotherm.anneal.crossval import Curve
 from isotherm.anneal.trace import Outcome, Record, Step
 from isotherm.errors import IsothermError
-from isotherm.estimators.edits import Before, Edit, taken_back
+from isotherm.estimators.edits import BEFORE, EDITS, Before, Edit, taken_back
 from isotherm.estimators.engine import Engine
+from isotherm.estimators.levels import Level, set_level
 from isotherm.graph.neighbors import METHODS, Neighbors
 from isotherm.io import parts
 from isotherm.io.estimators import BY_NAME, Registered, Shapes, Sizes
@@ -31,6 +33,7 @@ ARRAYS: Shapes = {
     **{"components_": "K J", "weights_": "K", "row_weights_": "I C", "unigram_": "J"},
     **{"background_": "J", "labels_": "#I", "row_totals_": "I"},
     **{"prominence_": "K J", "prominence_rows_": "K", "prominence_overall_": "J"},
+    **{"reproducibility_": "~K", "node_reproducibility_": "~*"},
 }
 TYPES: Fields = {
     "precision_": str,
@@ -48,8 +51,10 @@ TYPES: Fields = {
     "edits_": tuple[Edit, ...],
     "before_edits_": tuple[Before, ...],
     "pinned_": tuple[int, ...],
+    "levels_": tuple[Level, ...],
 }
 LABELS = {"feature_names_in_": "J", "row_names_": "I"}
+REPRODUCIBILITY = ("reproducibility_", "node_reproducibility_")
 PRECISIONS = ("float32", "float64", "bfloat16")
 
 RUN = (
@@ -80,6 +85,7 @@ def check(estimator: object) -> None:
         _check_alone(name, one, known)
     _check_together(fitted, known)
     _check_edits(estimator, fitted)
+    _check_levels(estimator, fitted)
 
 
 def _known(estimator: object) -> Registered | None:
@@ -104,11 +110,20 @@ def _check_together(fitted: Fields, known: Registered) -> None:
         _check_labels(name, fitted.get(name), sizes.get(letter))
     _check_component_names(fitted.get("names_"), sizes.get("K"))
     known.check(fitted, sizes)
+    nodes = fitted.get("node_reproducibility_")
+    if nodes is not None and len(nodes) != _n_nodes(fitted):
+        raise ValueError(f"node_reproducibility_ of {len(nodes)} nodes")
     for step in fitted.get("path_", ()):
         if step.params is not None:
             parts.check_params(step.model, step.params, {"J": sizes["J"]})
         if step.n_components != step.model.n_components:
             raise ValueError("a step with a tree of other components")
+
+
+def _n_nodes(fitted: Fields) -> int:
+    """Number of nodes of the tree of the components."""
+    tree: Tree | None = fitted.get("topic_tree_", fitted.get("tree_"))
+    return 0 if tree is None else tree.n_nodes
 
 
 def _check_edits(estimator: object, fitted: Fields) -> None:
@@ -126,6 +141,22 @@ def _check_edits(estimator: object, fitted: Fields) -> None:
     if edits:
         # And so on, to the fit itself.
         check(taken_back(estimator))
+
+
+def _check_levels(estimator: Any, fitted: Fields) -> None:
+    """Refuse levels that are no models, by what each of them would be."""
+    given = fitted.get("levels_", ())
+    for level in given:
+        other = copy.copy(estimator)
+        for name in ("levels_", EDITS, BEFORE):
+            vars(other).pop(name, None)
+        set_level(other, level)
+        same = level.n_components == vars(other).get("n_components_")
+        sizes = len(level.reproducibility), len(level.node_reproducibility)
+        own = tuple(len(vars(other).get(name, ())) for name in REPRODUCIBILITY)
+        if not same or sizes != own:
+            raise ValueError("a level of other components")
+        check(other)
 
 
 def _check_settings(estimator: Any) -> None:

@@ -192,7 +192,7 @@ def check_grown(value: Any, sizes: Sizes | None = None) -> None:
     known: Sizes = {} if sizes is None else sizes
     if hasattr(value, "state"):
         check_state(value.model, value.state, known)
-    else:
+    elif value.params is not None:  # most steps of a path have none
         check_params(value.model, value.params, known)
     check_stats(value.model, getattr(value, "stats", ()), known)
     # A run that is at its first temperature has no outcome yet.

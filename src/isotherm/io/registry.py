@@ -14,7 +14,7 @@ from isotherm._types import Fields
 from isotherm.anneal import crossval, schedule, stages, start, stepwise, trace
 from isotherm.anneal.growth import branches, grow
 from isotherm.data import _file
-from isotherm.estimators import edits, holdout
+from isotherm.estimators import edits, holdout, levels
 from isotherm.estimators import engine as engines
 from isotherm.estimators.base import Annealed
 from isotherm.estimators.starts import linked as linked_start
@@ -112,6 +112,28 @@ def engine_entry() -> Entry:
     return Entry(engines.Engine, fields, lambda values: engines.Engine(**values))
 
 
+def level_entry() -> Entry:
+    """Entry of a level: what its fit has set is written as that of an estimator is."""
+    known = plain(levels.Level)
+
+    def fields(value: levels.Level) -> Fields:
+        values = {name: _plain(one) for name, one in value.values.items()}
+        return known.fields(value) | {"values": values}
+
+    def build(given: Fields) -> object:
+        return known.build({**given, "values": _traced(given["values"])})
+
+    return Entry(levels.Level, fields, build)
+
+
+def _traced(values: Fields) -> Fields:
+    """What a fit has set, with traces as estimators have them."""
+    return {
+        name: trace.Records(one) if name.endswith("trace_") and isinstance(one, tuple) else one
+        for name, one in values.items()
+    }
+
+
 def _plain(value: object) -> Any:
     """What a file holds of a value: a trace is a tuple there."""
     return tuple(value) if isinstance(value, trace.Records) else value
@@ -145,6 +167,15 @@ def _check_before(value: edits.Before) -> None:
         raise ValueError("attributes that are nothing that a fit sets")
 
 
+def _check_level(value: levels.Level) -> None:
+    """Refuse a level with what is no part of one."""
+    names = list(value.values)
+    if not all(_is_fitted(name) and name.isidentifier() for name in names):
+        raise ValueError("attributes of a level that are nothing that a fit sets")
+    if levels.OF_ALL.intersection(names):
+        raise ValueError("a level with what is the same at all levels")
+
+
 def _check_topics(value: topics.TopicTable) -> None:
     """Refuse topics at a temperature at which no row is folded in."""
     if not 0 < value.temperature < float("inf"):
@@ -168,11 +199,9 @@ def _is_fitted(name: str) -> bool:
 def _made(kind: type[object], values: Fields) -> Any:
     params, fitted = values["params"], values["fitted"]
     made = kind(**_of_this_version(kind, params))
-    for name, value in fitted.items():
+    for name, value in _traced(fitted).items():
         if not (_is_fitted(name) and name.isidentifier()):
             raise ValueError(f"{name[:40]!r} is nothing that a fit sets")
-        if name.endswith("trace_") and isinstance(value, tuple):
-            value = trace.Records(value)
         setattr(made, RENAMED.get(name, name), value)
     return made
 
@@ -213,6 +242,7 @@ def known() -> Registry:
     restored = tree._replace(build=partial(_of_any_age, tree.build))
     registry.add("Tree", checked(restored, parts.check_fields))
     registry.add("Engine", checked(engine_entry(), parts.check_fields))
+    registry.add("Level", checked(level_entry(), parts.check_fields, _check_level))
     for one in ESTIMATORS:
         registry.add(one.__name__, checked(estimator(one), fitted.check, fitted.named))
     registry.add("WordCounts", checked(estimator(word_counts.WordCounts)))
