@@ -110,14 +110,15 @@ def fits() -> dict[str, Callable[[Path], tuple[Any, Any]]]:
         "aspect": plain(AspectModel(6, **seed)),
         "aspect single": plain(AspectModel(6, **engine(precision="float32"), **seed)),
         "aspect auto": plain(AspectModel("auto", max_components=16, **seed)),
+        "aspect predict": plain(AspectModel("predict", max_components=16, **seed)),
         "aspect weighted": plain(AspectModel(5, **seed), sample_weight=weight),
         "aspect plain": plain(
             AspectModel(5, schedule=Fixed(1.0), validation_fraction=0, start=Noisy(), **seed)
         ),
         "aspect tempered": plain(AspectModel(8, schedule=Tempered(), **seed)),
         "aspect batches": plain(AspectModel(5, **engine(batches=batches), **seed)),
-        "aspect auto batches": plain(
-            AspectModel("auto", max_components=8, **engine(batches=batches), **seed)
+        "aspect predict batches": plain(
+            AspectModel("predict", max_components=8, **engine(batches=batches), **seed)
         ),
         "aspect left out": plain(AspectModel(5, leave_one_out=True, **seed)),
         "aspect unrelaxed": plain(
@@ -126,9 +127,9 @@ def fits() -> dict[str, Callable[[Path], tuple[Any, Any]]]:
             )
         ),
         "aspect stored": stored(AspectModel(6, **seed)),
-        "aspect auto stored": stored(AspectModel("auto", max_components=8, **seed)),
+        "aspect predict stored": stored(AspectModel("predict", max_components=8, **seed)),
         "clusters": plain(OneSidedClustering(6, **seed)),
-        "clusters auto": plain(OneSidedClustering("auto", max_components=16, **seed)),
+        "clusters predict": plain(OneSidedClustering("predict", max_components=16, **seed)),
         "clusters untempered": plain(OneSidedClustering(5, temper_prior=False, **seed)),
         "clusters left out": plain(OneSidedClustering(5, leave_one_out=True, **seed)),
         "clusters equal rows": plain(OneSidedClustering(5, equal_rows=True, **seed)),
@@ -143,14 +144,14 @@ def fits() -> dict[str, Callable[[Path], tuple[Any, Any]]]:
         ),
         "clusters stored": stored(OneSidedClustering(5, **seed)),
         "documents": plain(DocumentMixture(6, **seed)),
-        "documents auto": plain(DocumentMixture("auto", max_components=12, **seed)),
+        "documents predict": plain(DocumentMixture("predict", max_components=12, **seed)),
         "documents folds": plain(DocumentMixture(5, **folds(3), **seed)),
         "documents shared": plain(DocumentMixture(5, weights="shared", **seed)),
         "documents adaptive": plain(DocumentMixture(5, schedule=Adaptive(), stepwise=True, **seed)),
         "documents stored": stored(DocumentMixture(5, **seed)),
         "two-sided": plain(TwoSidedClustering(5, 4, **seed)),
         "two-sided hard": plain(TwoSidedClustering(4, schedule=Fixed(0.0), **seed)),
-        "hierarchy": plain(HierarchicalClustering("auto", max_components=12, **seed)),
+        "hierarchy": plain(HierarchicalClustering("predict", max_components=12, **seed)),
         "hierarchy given": plain(
             HierarchicalClustering(tree=((0, 1), (2, 3)), n_components=4, **seed)
         ),

@@ -254,8 +254,9 @@ SECTIONS = (
                 "cut to the labels or told their number. Agreement with labels is compared by "
                 "AMI, as NMI depends on how many topics there are; where that of a rival is "
                 "missing, its NMI less 0.05 is what it has at least. isotherm grows until more "
-                "topics do not predict better, a hierarchical Dirichlet process draws its number, "
-                "and a grid pays for every number it tries.",
+                'topics do not predict better (`"predict"`; above are those of `"auto"`), a '
+                "hierarchical Dirichlet process draws its number, and a grid pays for every "
+                "number it tries.",
                 topic_numbers,
                 title="Numbers of topics",
             ),

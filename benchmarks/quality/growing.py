@@ -84,7 +84,7 @@ def planted(n_seeds: int) -> list[dict[str, Any]]:
         found, scores, begin = [], [], time.perf_counter()
         for seed in range(n_seeds):
             counts, labels, K = draw(np.random.default_rng(seed))
-            model = kind("auto", random_state=seed).fit(counts)
+            model = kind("predict", random_state=seed).fit(counts)
             found.append(model.n_components_)
             scores.append(ari(labels, model.row_weights_.argmax(axis=1)))
         away = np.abs(np.array(found) - K)
@@ -103,7 +103,7 @@ def measure(kind: Callable[..., Any], K: int | str, train: Counts, test: Counts)
         model = kind(K, random_state=common.SEED).fit(train)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - begin
     return {
-        "K": K if K != "auto" else f"auto: {model.n_components_}",
+        "K": K if K != "predict" else f"predict: {model.n_components_}",
         "T": model.temperature_,
         "perplexity": model.perplexity(train, test),
         "CPU seconds": cpu,
@@ -116,7 +116,7 @@ def text(corpus: str, name: str) -> list[dict[str, Any]]:
     train, test = split_tokens(counts, (0.9, 0.1), common.SEED)
     # Compilation is nobody's cost.
     MODELS[name](2, max_iter=2, random_state=0).fit(train)
-    rows = [measure(MODELS[name], K, train, test) for K in ("auto", *GRID)]
+    rows = [measure(MODELS[name], K, train, test) for K in ("predict", *GRID)]
     return [{"corpus": corpus, "model": name} | row for row in rows]
 
 

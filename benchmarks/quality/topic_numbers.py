@@ -3,8 +3,9 @@
 Planted: topics drawn once, documents that mix them or that have one each; the number is known.
 Labelled: groups of postings and categories of news. A label is not a topic, so besides the number
 stand the agreement of the largest topic of each document with labels (by AMI, since NMI depends on
-the number of topics), perplexity of unseen documents by completion, and CPU seconds. A grown model
-has a tree: where labels are few and topics many, `cut` gives as many topics as there are labels,
+the number of topics), perplexity of unseen documents by completion, and CPU seconds. Ours grow to
+the number that predicts best (the one that is found again is in `levels.py`). A grown model has a
+tree: where labels are few and topics many, `cut` gives as many topics as there are labels,
 next to peers that are told that number as well. A grid fits every number it tries, chooses by the
 completion of validation documents, and pays for all; that of planted data has the planted numbers
 in it, which favours it. tomotopy and BERTopic run in environments of their own
@@ -146,9 +147,9 @@ def grown(name: str, given: completion.Parts, seed: int, n_labels: int = 0) -> l
     # Threads of BLAS that wait for work count as busy.
     with threadpool_limits(1, "blas"):
         begin = time.process_time()
-        model = OURS[name]("auto", random_state=seed).fit(given.train)
+        model = OURS[name]("predict", random_state=seed).fit(given.train)
         cpu = time.process_time() - begin
-    shown = f'isotherm {name}("auto")'
+    shown = f'isotherm {name}("predict")'
     found = [Found(shown, model.components_, model.weights_, model.row_weights_, cpu)]
     if n_labels and n_labels < model.n_components_:
         with threadpool_limits(1, "blas"):
