@@ -1,6 +1,7 @@
 """How many components, and what each split is about: figures and the part of the page."""
 
 import copy
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,8 @@ def model() -> Any:
     return AspectModel("auto", random_state=0).fit(COUNTS)
 
 
-def test_curve_shows_every_number_and_marks_the_chosen_one(model: Any) -> None:
+def test_curve_shows_every_number_and_marks_the_chosen_one() -> None:
+    model = AspectModel("predict", random_state=0).fit(COUNTS)
     figure = how_many(model)
     ax = figure.axes[0]
     line = ax.lines[0]
@@ -38,6 +40,22 @@ def test_curve_shows_every_number_and_marks_the_chosen_one(model: Any) -> None:
     assert list(ax.lines[1].get_xdata()) == [3, 3]
     assert ax.get_xlabel() == "number of components"
     assert ax.get_title(loc="left") == "held-out perplexity"
+
+
+def test_levels_are_marked_with_what_is_found_again(model: Any) -> None:
+    finer = copy.copy(model)
+    rest = dataclasses.replace(
+        model.levels_[0],
+        n_components=7,
+        heldout=20.0,
+        reproducibility=np.array([0.9, 0.9, 0.9, 0.1, 0.1, 0.1, 0.1]),
+    )
+    finer.levels_ = (model.levels_[0], rest)
+    ax: Any = how_many(finer).axes[0]
+    said = [text.get_text() for text in ax.texts]
+    assert said == ["3 chosen", "3 of 3 found again", "3 of 7 found again"]
+    first = (3, model.levels_[0].heldout)
+    assert [tuple(line.get_xydata()[0]) for line in ax.lines[2:]] == [first, first, (7, 20.0)]
 
 
 def test_curve_is_drawn_into_a_given_figure(model: Any) -> None:

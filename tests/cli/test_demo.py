@@ -41,12 +41,13 @@ def test_demonstration_prints_topics_and_writes_a_page(
     page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     blocks = re.findall(r'data-part="(\w+)">([^<]*)<', page)
     parts = {name: unpack(base64.b64decode(body)) for name, body in blocks}
-    assert len(model.weights_) == 4
+    assert [level.n_components for level in model.levels_] == [2, 4]
     assert all(name in said.out for name in model.names_)
     assert all(word in said.out for word in model.top_words(8)[0])
     assert said.out.count("->") == 1
     assert said.out.count("=>") == 1
     assert "How many topics?" in said.out
+    assert "2 is the finest number whose topics are all found again" in said.out
     assert "about the most allowed" in said.out
     assert "First critical temperature" in said.out
     assert "(AMI)" in said.out
@@ -56,7 +57,7 @@ def test_demonstration_prints_topics_and_writes_a_page(
     assert meta["title"] == demo.TITLE
     assert [one["name"] for one in meta["maps"]] == ["3-D", "2-D"]
     assert [one["name"] for one in meta["columns"]] == ["label", "part", "words counted"]
-    assert len(meta["topics"]) == 4
+    assert len(meta["topics"]) == 2
     assert meta["tree"]["kind"] == "topics"
     assert meta["stages"][0]["n_topics"] == 1
     assert all(stage["moved"] == [0, 1] for stage in meta["stages"][:-1])
@@ -107,6 +108,26 @@ def test_wrong_number_of_topics_is_refused(topics: str, capsys: pytest.CaptureFi
     with pytest.raises(SystemExit):
         cli.main(["demo", f"--topics={topics}"])
     assert "at least 2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("known", "again", "finest", "said"),
+    [
+        (True, 6, 39, "6 is the finest number .* into halves, .* 39 predict held-out words best"),
+        (True, 6, 6, "6 is the finest number .* That many predict held-out words best"),
+        (True, 5, 39, "Halves .* agree best on 6 topics, 5 of which are found again"),
+        (False, 0, 6, "There was no time to tell which of 6 topics are found again"),
+    ],
+)
+def test_why_there_are_so_many_topics(known: bool, again: int, finest: int, said: str) -> None:
+    first = SimpleNamespace(n_components=6, n_found_again=again, is_known=known, heldout=9.0)
+    last = SimpleNamespace(n_components=39, n_found_again=20, is_known=True, heldout=5.0)
+    levels = (first, last)[: 1 + (finest > 6)]
+    model = SimpleNamespace(levels_=levels, n_components_=6, max_components=99)
+    text = demo.number_table(model)  # type: ignore[arg-type]
+    assert re.search(said, text.replace("\n", " "))
+    assert text.count("=>") == 1
+    assert ("unknown" in text) != known
 
 
 def test_label_shares_weigh_rows_by_mass() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import textwrap
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from isotherm import AspectModel, Explorer
     from isotherm.data.base import Array
     from isotherm.datasets.docstrings import Docstrings
+    from isotherm.estimators.levels import Level
     from isotherm.maps.workflow import MappedCorpus
 
 PAGE, FLAT = "index.html", "map.iso"
@@ -26,6 +28,8 @@ TITLE = "What Python's docstrings are about"
 # Labels beyond this many are one.
 MOST_LABELS = 7
 OTHER = "all others"
+# Letters of a line of prose.
+WIDTH = 79
 
 
 class Shares(NamedTuple):
@@ -81,7 +85,7 @@ def fitted(
     model = AspectModel("auto", max_components=most_topics, random_state=seed, verbose=verbose).fit(
         counts
     )
-    say(f"Grew {model.n_components_} topics in {time.perf_counter() - begin:.1f} s\n")
+    say(f"Found {model.n_components_} topics in {time.perf_counter() - begin:.1f} s\n")
     say(number_table(model) + "\n")
     say(path_table(model) + "\n")
     shares = label_shares(model.row_weights_, counts.row_totals, corpus.labels)
@@ -148,16 +152,38 @@ def _mapped(corpus: Docstrings, model: AspectModel, n_dimensions: int) -> Mapped
 
 
 def number_table(model: AspectModel) -> str:
-    """How many topics: a line per number that the run came through; an arrow marks the chosen."""
+    """How many topics, and why: a line per level of the model, an arrow marks the chosen one."""
     from isotherm.anneal.growth.grow import Growth
 
-    lines = ["How many topics?", "     topics  held-out perplexity"]
-    for step in model.path_:
-        mark = "=>" if step.n_components == model.n_components_ else "  "
-        lines.append(f"  {mark} {step.n_components:6d}  {step.heldout:19.1f}")
-    if model.n_components_ >= Growth(model.max_components).enough:
-        lines.append("  about the most allowed: more would predict held-out words still better")
+    lines = ["How many topics?", "     topics  found again  held-out perplexity"]
+    for level in model.levels_:
+        mark = "=>" if level.n_components == model.n_components_ else "  "
+        again = str(level.n_found_again) if level.is_known else "unknown"
+        lines.append(f"  {mark} {level.n_components:6d}  {again:>11}  {level.heldout:19.1f}")
+    lines += ["", *textwrap.wrap(_why(model.levels_), WIDTH)]
+    if model.levels_[-1].n_components >= Growth(model.max_components).enough:
+        lines.append("That is about the most allowed: more would predict them still better.")
     return "\n".join(lines)
+
+
+def _why(levels: Sequence[Level]) -> str:
+    """Why the first level is the one that is meant."""
+    first, finest = levels[0], levels[-1]
+    if not first.is_known:
+        said = f"There was no time to tell which of {first.n_components} topics are found again"
+    elif first.n_found_again == first.n_components:
+        said = (
+            f"{first.n_components} is the finest number whose topics are all found again when the "
+            "documents are dealt into halves, each fitted by itself"
+        )
+    else:
+        said = (
+            f"Halves of the documents, each fitted by itself, agree best on {first.n_components} "
+            f"topics, {first.n_found_again} of which are found again"
+        )
+    if finest is first:
+        return f"{said}. That many predict held-out words best."
+    return f"{said}. {finest.n_components} predict held-out words best."
 
 
 def path_table(model: AspectModel) -> str:
