@@ -76,7 +76,7 @@ def test_a_bad_value_is_wrong_usage(tmp_path: Path, stories: Path, fails: Any) -
     path = tmp_path / "run.toml"
     path.write_text("[fit]\ntopics = 'many'")
     said = fails("fit", stories, "--config", path, status=2)
-    assert "'many' is neither 'auto' nor" in said
+    assert "'many' is not 'auto', 'predict' or" in said
     assert f"(on the command line or in {path})" in said
     assert "there is no file" in fails("fit", stories, "--config", tmp_path / "none.toml")
 

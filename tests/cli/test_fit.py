@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -39,7 +40,7 @@ def test_a_run_holds_the_fit_of_the_library(grown: Path, stories: Path) -> None:
     # Whoever looked at the shared run before may have left its maps there.
     assert [name for name in names(grown) if not name.startswith("map")] == FILES
     counts = count_words(stories, stop_words="english").counts
-    expected = AspectModel("auto", max_components=40, random_state=0).fit(counts)
+    expected = AspectModel("auto", random_state=0).fit(counts)
     model = load(grown / "model.iso")
     same(model, expected)
     assert model.get_params() == expected.get_params()
@@ -52,12 +53,17 @@ def test_a_run_holds_the_fit_of_the_library(grown: Path, stories: Path) -> None:
 def test_what_is_said_at_the_end(stories: Path, tmp_path: Path, say: Any) -> None:
     out = tmp_path / "a.run"
     text = say("fit", stories, "--topics", "2", "--seed", "3", "-o", out)
-    first, *read, head, again, topic, _ = text.split("\n\n")[0].splitlines()
+    said, topics, quality, todo = text.split("\n\n")
+    first, *read, head, again, counted = said.splitlines()
+    topic = topics.splitlines()[0]
     assert read[0] == "60 documents from 1 file of JSON lines"
     assert read[1] == "  text from 'text'; names: 'id'; fields: title, kind"
     assert again == f"read: {read[0]}"
+    assert re.fullmatch(r"counted: 30 different words, [\d,]+ words in all", counted)
     assert first.startswith(f"{stories}: 60 documents, 30 words, ")
     assert head.startswith(f"{out}: 2 topics of 60 documents (AspectModel, ")
+    assert quality.startswith("Perplexity of held-out words (lower is better): ")
+    assert todo.splitlines()[0] == f"next: isotherm topics {out}"
     model = load(out / "model.iso")
     assert (model.n_components, model.random_state) == (2, 3)
     best = int(model.weights_.argmax())
@@ -73,6 +79,28 @@ def test_what_is_said_at_the_end(stories: Path, tmp_path: Path, say: Any) -> Non
     assert found["temperature"] == model.temperature_
     same(load(out / "model.iso"), model)
     assert names(tmp_path) == ["a.run"]
+
+
+def test_why_there_are_so_many_topics_is_said(
+    grown: Path, stories: Path, tmp_path: Path, say: Any
+) -> None:
+    out = tmp_path / "a.run"
+    text = say("fit", stories, "-o", out)
+    assert all(len(line) <= 80 for line in text.split("\n\n")[1].splitlines())
+    model = load(out / "model.iso")
+    K = model.n_components_
+    table = text.split("\n\n")[1].splitlines()
+    assert table[0] == "topics  found again in the other half  perplexity"
+    assert table[1].split()[:3] == ["=>", str(K), str(K)]
+    assert f"{K} is the finest level at which all topics are found again" in text
+    found = say("fit", stories, "-o", out, "--force", "--json")
+    assert found["levels"][0]["topics"] == found["levels"][0]["found_again"] == K
+    known = found["perplexity"]
+    assert known["topics"] == pytest.approx(found["levels"][0]["perplexity"])
+    assert known["topics"] < known["unigram"]
+    alone = say("fit", stories, "-o", out, "--force", "--topics", "predict", "--json")
+    assert "levels" not in alone
+    assert len(alone["topics"]) == model.levels_[-1].n_components
 
 
 def test_counts_and_runs_are_sources(

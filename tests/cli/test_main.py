@@ -51,7 +51,7 @@ def test_the_module_is_the_command() -> None:
         (["xyzzy"], "no verb 'xyzzy'; give one of"),
         (["fit"], "SOURCE"),
         (["fit", "a.jsonl", "--sed", "1"], "--sed 1 is not understood (did you mean '--seed'?)"),
-        (["fit", "a.jsonl", "--topics", "many"], "'many' is neither 'auto' nor an integer"),
+        (["fit", "a.jsonl", "--topics", "many"], "'many' is not 'auto', 'predict' or an integer"),
         (["fit", "a.jsonl", "--model", "lda"], "'lda'"),
         (["count", "a.jsonl", "--min-df", "1.5"], "'1.5' is neither a number of documents"),
         (["count", "a.jsonl", "--ngrams", "3-2"], "'3-2' is no length of runs"),
@@ -77,7 +77,7 @@ def test_a_closed_pipe_is_silent(grown: Path) -> None:
     code = (
         "import sys\nfrom isotherm import cli\n"
         "from isotherm.cli.verbs import topics\n"
-        "topics.topic_lines = lambda found: 'line\\n' * 100_000\n"
+        "topics.topic_lines = lambda found, width: 'line\\n' * 100_000\n"
         "raise SystemExit(cli.main(sys.argv[1:]))"
     )
     command = [sys.executable, "-c", code, "topics", str(grown)]

@@ -35,10 +35,11 @@ def test_topics_are_those_of_the_model(grown: Path, say: Any) -> None:
     assert [one["words"] for one in found] == [words[k] for k in order]
     assert sum(one["share"] for one in found) == pytest.approx(1)
     assert [one["name"] for one in found] == [model.names_[k] for k in order]
-    assert "reproducibility" not in found[0]
+    assert [one["reproducibility"] for one in found] == model.reproducibility_[order].tolist()
     first = say("topics", grown).splitlines()[0]
     name, shown = model.names_[order[0]], model.top_words(10)[order[0]]
     assert first.split("%")[1].split() == [
+        f"{model.reproducibility_[order[0]]:.2f}",
         *name.split(),
         *(word for word in shown if word not in name.split(", ")),
     ]
@@ -76,7 +77,7 @@ def test_tree_in_its_three_forms(grown: Path, say: Any) -> None:
     assert lines[0].startswith(f"({tree.similarities[0]:.3g}) ")
     assert len(lines) == tree.n_nodes
     assert sum("[" in line for line in lines) == tree.n_leaves
-    assert lines[0].endswith("100.0 %")
+    assert lines[0].endswith("100.0 %  1.00")
     assert lines[1].startswith("├─ ")
     assert lines[-1].lstrip().startswith("└─ ")
     nested = say("tree", grown, "--json")
@@ -89,6 +90,24 @@ def test_tree_in_its_three_forms(grown: Path, say: Any) -> None:
     told = say("tree", grown, "--splits").splitlines()
     assert len(told) == splits.n_nodes
     assert told[0].startswith(f"(T {splits.temperatures[0]:.3g}) ")
+
+
+def test_levels_are_shown_where_they_are_asked_for(
+    stories: Path, tmp_path: Path, say: Any, fails: Any
+) -> None:
+    out = tmp_path / "a.run"
+    say("fit", stories, "--max-topics", "6", "-o", out)
+    model = load(out / "model.iso")
+    for level in model.levels_:
+        number = str(level.n_components)
+        assert len(say("topics", out, "--level", number, "--json")) == level.n_components
+        tree = say("tree", out, "--level", number).splitlines()
+        assert len(tree) == 2 * level.n_components - 1
+    said = fails("topics", out, "--level", "99")
+    assert "--level 99; the levels have" in said
+    assert f"{model.n_components_}" in said
+    say("fit", stories, "--topics", "2", "-o", tmp_path / "b.run")
+    assert "has no levels" in fails("topics", tmp_path / "b.run", "--level", "2")
 
 
 def test_a_run_without_a_tree_says_how_to_get_one(two_sided: Path, fails: Any) -> None:

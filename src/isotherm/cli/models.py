@@ -45,10 +45,11 @@ def check(settings: Mapping[str, Any]) -> None:
     """Refuse what a model has not, before any work."""
     name = settings["model"]
     kind = KINDS[name]
-    if settings["topics"] == "auto" and not kind.grows:
+    if isinstance(settings["topics"], str) and not kind.grows:
         can = ", ".join(one for one, other in KINDS.items() if other.grows)
         raise IsothermError(
-            f"--topics auto with --model {name}: the number can be found for {can}; give a number"
+            f"--topics {settings['topics']} with --model {name}: the number can be found for "
+            f"{can}; give a number"
         )
     if settings["clusters"] is not None and kind.clusters is None:
         can = ", ".join(one for one, other in KINDS.items() if other.clusters)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import UnionType
 from typing import Any
 
+from isotherm.cli.readers import at_least
+
 
 def _same(value: object) -> object:
     return value
@@ -84,3 +86,12 @@ class Option:
     def parameters(self) -> tuple[str, ...]:
         """What it is called in messages of the library."""
         return (self.field, *self.named) if self.field else self.named
+
+
+LEVEL = Option(
+    "--level",
+    "the level of the run with so many topics",
+    read=at_least(1),
+    metavar="N",
+    named=("level",),
+)

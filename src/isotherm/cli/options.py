@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from isotherm.cli.models import KINDS
-from isotherm.cli.option import Option
+from isotherm.cli.option import LEVEL, Option
 from isotherm.cli.readers import (
     at_least,
     budget,
@@ -252,7 +252,7 @@ FITTING = (
     ),
     Option(
         "--topics",
-        "number of topics, or auto",
+        "number of topics; auto: as many as are found again, predict: as predict best",
         read=number_or_auto,
         metavar="N",
         saved=int | str | None,
@@ -260,9 +260,9 @@ FITTING = (
     ),
     Option(
         "--max-topics",
-        "most of auto (%(default)s)",
+        "upper limit of a number that is found (%(default)s)",
         read=at_least(1),
-        default=40,
+        default=256,
         metavar="N",
         saved=int,
         named=("max_components",),
@@ -350,6 +350,7 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
         *COUNTING,
     ),
     "topics": (
+        LEVEL,
         Option("-n --words", "words of each (%(default)s)", read=at_least(1), default=10),
         Option(
             "--by",
@@ -360,6 +361,7 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
         ),
     ),
     "tree": (
+        LEVEL,
         Option("-n --words", "words of each (%(default)s)", read=at_least(1), default=6),
         Option(
             "--splits",
@@ -369,6 +371,7 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("--newick", "in Newick notation", is_flag=True),
     ),
     "map": (
+        LEVEL,
         Option(
             "-o --out --html",
             "a page to explore (.html), a picture (.svg, .png, .pdf), or the map itself (.map)",
@@ -382,10 +385,12 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
         FORCE,
     ),
     "search": (
+        LEVEL,
         Option("-n --number", "most documents (%(default)s)", read=at_least(1), default=10),
         *SCORING,
     ),
     "eval": (
+        LEVEL,
         Option("--heldout", "documents that the model never saw", read=Path, metavar="FILE"),
         Option("--labels", "field with labels to compare with", metavar="FIELD"),
         Option(
@@ -480,6 +485,7 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
         ),
     ),
     "export": (
+        LEVEL,
         Option(
             "-o --out",
             "file to write (.csv, .json, .parquet)",

@@ -67,11 +67,13 @@ def number_or_share(text: str) -> int | float:
 
 
 def number_or_auto(text: str) -> int | str:
-    """A number of topics, or "auto"."""
-    if text == "auto":
+    """A number of topics, "auto" or "predict"."""
+    if text in ("auto", "predict"):
         return text
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither 'auto' nor an integer of at least 1")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not 'auto', 'predict' or an integer of at least 1"
+        )
     return int(text)
 
 

@@ -8,6 +8,7 @@ before any work begins, and it stays.
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import json
 import math
@@ -205,6 +206,20 @@ def open_run(path: Path) -> Run:
     return run
 
 
+def at_level(options: argparse.Namespace) -> Run:
+    """The run that a verb is about, with its model at the level that was asked for."""
+    run = open_run(options.run)
+    if options.level is not None:
+        model: Any = run.model
+        if not hasattr(model, "at"):
+            raise IsothermError(
+                f"--level {options.level} with {options.run}, whose {type(model).__name__} has no "
+                "levels; leave it out"
+            )
+        vars(run)["model"] = model.at(options.level)
+    return run
+
+
 def read(folder: Path) -> Run:
     """The run in a folder, done or not."""
     path = folder / ABOUT
@@ -265,23 +280,37 @@ def known_number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def topic_lines(topics: list[TopicLine]) -> str:
-    """A line for each topic: its number, share and name, and words that the name does not say."""
+def topic_lines(topics: list[TopicLine], width: int | None = None) -> str:
+    """A line for each topic: its number, share and name, and words that the name does not say.
+
+    Where a line has a width, as many words as it has room for.
+    """
     from isotherm.estimators.outline import ALONE, SOLID, other_words
 
-    width = max((len(one["name"]) for one in topics), default=0)
+    longest = max((len(one["name"]) for one in topics), default=0)
+    known = any("reproducibility" in one for one in topics)
     lines = []
     for one in topics:
         line = f"{one['topic']:4d}  {100 * one['share']:5.1f} %  "
-        if any("reproducibility" in other for other in topics):
-            value = one.get("reproducibility")
-            line += f"{'' if value is None else f'{value:.2f}':4}  "
-        line += f"{one['name']:{width}}  {' '.join(other_words(one['name'], one['words']))}"
         value = one.get("reproducibility")
-        lines.append(
-            line.rstrip() + (f"  ({ALONE})" if value is not None and value < SOLID else "")
-        )
+        if known:
+            line += f"{'' if value is None else f'{value:.2f}':4}  "
+        line += f"{one['name']:{longest}} "
+        tail = f"  ({ALONE})" if value is not None and value < SOLID else ""
+        room = None if width is None else width - len(line) - len(tail)
+        words = _fitting(other_words(one["name"], one["words"]), room)
+        lines.append((line + words).rstrip() + tail)
     return "\n".join(lines)
+
+
+def _fitting(words: list[str], room: int | None) -> str:
+    """Words with a blank in front of each, as many as there is room for."""
+    text = ""
+    for word in words:
+        if room is not None and len(text) + len(word) + 1 > room:
+            break
+        text += f" {word}"
+    return text
 
 
 def is_run(path: Path) -> bool:

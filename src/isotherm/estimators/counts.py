@@ -362,6 +362,8 @@ class CountEstimator(
         if fitted.levels:
             self.levels_: tuple[Level, ...] = fitted.levels
             set_level(self, fitted.levels[0])
+            if hasattr(self, "path_"):
+                self.path_ = thinned(self.path_, self.n_components_)
 
     def _set_solution(self, model: CountModel, params: Params, weights: Array) -> None:
         """Set what follows from a model, its parameters and the weights of its rows (I, K)."""

@@ -15,6 +15,7 @@ import numpy as np
 from isotherm._markup import Part
 from isotherm.estimators.fitted import topic_tree
 from isotherm.estimators.tables import nodes
+from isotherm.estimators.trials import FOUND_AGAIN
 
 if TYPE_CHECKING:
     from isotherm._types import Array
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from isotherm.tree import Tree
 
 # Topics that are less alike in halves of the rows than this may be of these rows alone.
-SOLID = 0.7
+SOLID = FOUND_AGAIN
 ALONE = "only in this sample"
 # Letters of the branches in front of a node, from which on they stand closer, and at most.
 WIDE, DEEP = 24, 36

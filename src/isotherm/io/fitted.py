@@ -33,7 +33,7 @@ ARRAYS: Shapes = {
     **{"components_": "K J", "weights_": "K", "row_weights_": "I C", "unigram_": "J"},
     **{"background_": "J", "labels_": "#I", "row_totals_": "I"},
     **{"prominence_": "K J", "prominence_rows_": "K", "prominence_overall_": "J"},
-    **{"reproducibility_": "~K", "node_reproducibility_": "~*"},
+    **{"reproducibility_": "~?K", "node_reproducibility_": "~?*"},
 }
 TYPES: Fields = {
     "precision_": str,

@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> None:
     for path in (options.heldout, options.queries, options.qrels):
         if path is not None:
             existing(path, "a file to measure by")
-    run = runs.open_run(options.run)
+    run = runs.at_level(options)
     others = [_other(Path(name), run) for name in (options.others or "").split(",") if name]
     labels = _labels(run, options.labels or run.settings["labels"])
     report = evaluate_topics(

@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> None:
     from isotherm.estimators.tables import columns_of
     from isotherm.io.tables import format_of, write_table
 
-    run = runs.open_run(options.run)
+    run = runs.at_level(options)
     format = format_of(options.out, options.format)
     out = writable(options.out, force=options.force)
     about_rows = options.what == "documents"

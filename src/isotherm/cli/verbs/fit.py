@@ -10,11 +10,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isotherm.cli import console, documents, explorer, models, runs
+from isotherm.cli import console, documents, explorer, models, report, runs
 from isotherm.cli.counting import check_words, count_source, read_as, stem, summary_line
 from isotherm.cli.options import as_json, saved, settings_of
 from isotherm.cli.parser import Parser
-from isotherm.cli.runs import READ, Run, topic_lines, topics_of
+from isotherm.cli.runs import READ, Run, topics_of
 from isotherm.cli.suggest import check_folder, existing
 from isotherm.errors import IsothermError
 
@@ -275,7 +275,7 @@ def _watch(model: CountEstimator) -> Stages:
     from isotherm.anneal.stages import Stages
 
     stages = Stages()
-    if model.get_params()["n_components"] != "auto":
+    if not isinstance(model.get_params()["n_components"], str):
         model.set_params(engine__callbacks=[stages])
     return stages
 
@@ -309,13 +309,15 @@ def _give_name(run: Run, final: Path) -> Run:
 def _report(options: argparse.Namespace, run: Run, begin: float) -> None:
     model = run.model
     topics = topics_of(model, 8, "telling")
-    summary = {
+    summary: dict[str, Any] = {
         "run": str(run.folder),
         "model": type(model).__name__,
         **{name: run.about[name] for name in ("source", "documents", "words", "tokens")},
         "temperature": model.temperature_,
         "interrupted": run.about["interrupted"],
         "topics": topics,
+        **report.levels(model),
+        **report.perplexities(run, options),
         "seconds": console.seconds(begin),
     }
     names = ("peak_memory", "memory")
@@ -323,16 +325,4 @@ def _report(options: argparse.Namespace, run: Run, begin: float) -> None:
     summary.update(memory)
     if run.about.get(READ):
         summary[READ] = run.about[READ]
-    head = (
-        f"{run.folder}: {console.plural(len(topics), 'topic')} of "
-        f"{console.plural(run.about['documents'], 'document')} ({type(model).__name__}, "
-        f"{summary['seconds']:.1f} s)"
-    )
-    head += "".join(f"\nread: {line}" for line in run.about.get(READ, ()))
-    if memory:
-        head += "\npeak {peak_memory:.0f} MB of {memory:.0f} MB allowed".format(**memory)
-    after = [f"isotherm topics {run.folder}", f"isotherm view {run.folder}"]
-    if type(model).__name__ == "AspectModel":
-        after.insert(1, f'isotherm search {run.folder} "some words"')
-    hints = "\n".join(f"next: {line}" for line in after)
-    console.tell(options, summary, f"{head}\n{topic_lines(topics)}\n\n{hints}")
+    console.tell(options, summary, report.screen(run, summary))

@@ -34,7 +34,7 @@ def add_arguments(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Make the map and write it."""
     begin = time.perf_counter()
-    run = runs.open_run(options.run)
+    run = runs.at_level(options)
     run.check_topics_of_documents()
     out = writable(options.out, force=options.force, endings=ENDINGS)
     page = out.suffix.lower() == ".html"

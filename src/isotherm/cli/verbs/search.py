@@ -25,7 +25,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Search, and show what was found."""
-    run = runs.open_run(options.run)
+    run = runs.at_level(options)
     search = search_of(run, options.weights, options.interpolation)
     query, results = search.find(" ".join(options.query), options.number)
     if query.unknown:

@@ -17,5 +17,5 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Show them."""
-    topics = topics_of(runs.open_run(options.run).model, options.words, options.by)
-    console.tell(options, topics, topic_lines(topics))
+    topics = topics_of(runs.at_level(options).model, options.words, options.by)
+    console.tell(options, topics, topic_lines(topics, console.width()))

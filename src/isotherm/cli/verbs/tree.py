@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> None:
     """Show it."""
     from isotherm.estimators.outline import lines, mass_of, outline, said_of_nodes
 
-    model = runs.open_run(options.run).model
+    model = runs.at_level(options).model
     tree = _tree(model, options)
     if options.newick:
         print(tree.to_newick(list(model.names_)))

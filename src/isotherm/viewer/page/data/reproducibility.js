@@ -1,7 +1,7 @@
 /** How reproducible topics and nodes are: how alike they are in two halves of the documents. */
 
 /** What is less alike than this may be of these documents alone. */
-export const SOLID = 0.7;
+export const SOLID = 0.8;
 
 /**
  * The value with two digits; "" where it is not known.
