@@ -57,9 +57,11 @@ def test_second_example_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.M
     small = isotherm.load_docstrings(["numpy"])
     monkeypatch.setattr(isotherm, "load_docstrings", lambda: small)
     monkeypatch.chdir(tmp_path)
-    said = re.match(r"AspectModel: (\d+) components", run(second))
-    assert said
-    assert 35 <= int(said[1]) <= 40
+    levels, said = run(second).split("\n", 1)
+    numbers = [int(number) for number in re.findall(r"Level\((\d+) components", levels)]
+    assert said.startswith(f"AspectModel: {numbers[0]} components")
+    assert numbers[0] < 10
+    assert 35 <= numbers[-1] <= 40
     assert sorted(p.name for p in tmp_path.iterdir()) == ["docstrings.html", "path.svg"]
 
 
@@ -67,6 +69,7 @@ def test_the_tutorial_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.chdir(tmp_path)
     names = run_page(ROOT / "docs" / "tutorial.md")
     assert 10 < names["model"].n_components_ <= 20
+    assert 1 < names["coarse"].n_components_ < 10
     assert names["few"].n_components_ == 10
     assert names["chosen"].heldout < 0.6 * names["hot"].heldout
     made = {path.name: path.stat().st_size for path in tmp_path.iterdir()}

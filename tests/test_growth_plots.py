@@ -53,9 +53,10 @@ def test_levels_are_marked_with_what_is_found_again(model: Any) -> None:
     finer.levels_ = (model.levels_[0], rest)
     ax: Any = how_many(finer).axes[0]
     said = [text.get_text() for text in ax.texts]
-    assert said == ["3 chosen", "3 of 3 found again", "3 of 7 found again"]
+    assert said == ["3 chosen", "3 of 3", "3 of 7"]
     first = (3, model.levels_[0].heldout)
     assert [tuple(line.get_xydata()[0]) for line in ax.lines[2:]] == [first, first, (7, 20.0)]
+    assert ax.get_title(loc="left").endswith("how many components are found again")
 
 
 def test_curve_is_drawn_into_a_given_figure(model: Any) -> None:

@@ -3,7 +3,8 @@ How many topics? And how they came apart
 ========================================
 
 With ``n_components="auto"`` a model begins with one component. Components split at their critical
-temperatures; held-out words say when more of them no longer pay.
+temperatures; held-out words say when more of them no longer pay. Then halves of the documents are
+fitted by themselves, and the model has as many components as both halves show.
 """
 
 # %%
@@ -23,10 +24,10 @@ mixtures = rng.dirichlet(np.full(7, 0.2), size=300)
 counts = np.stack([rng.multinomial(120, mixture @ topics) for mixture in mixtures])
 
 planted = AspectModel("auto", random_state=0).fit(counts)
-planted.n_components_
+planted.levels_
 
 # %%
-# Held-out perplexity against the number of topics, along the run:
+# Held-out perplexity against the number of topics, along the run, and levels of the model:
 
 plots.how_many(planted)
 
@@ -34,10 +35,19 @@ plots.how_many(planted)
 # A number that nobody knows
 # --------------------------
 #
-# For reading, a limit: on text many small topics foretell words best.
+# On text many small topics foretell words best, and few are found again in other documents. Levels
+# lie between; here there are to be no more topics than we want to read.
 
 corpus = load_docstrings(["numpy"])
-model = AspectModel("auto", max_components=16, random_state=0).fit(corpus.counts)
+coarse = AspectModel("auto", max_components=16, random_state=0).fit(corpus.counts)
+print(coarse.describe(6))
+plots.how_many(coarse)
+
+# %%
+# Each level is a model. Behind the share of a topic stands how alike it is in two halves of the
+# documents; some of the finest level are only in this sample.
+
+model = coarse.at(coarse.levels_[-1])
 print(model.describe(6))
 
 # %%

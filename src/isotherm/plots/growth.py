@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from isotherm.errors import IsothermError
 from isotherm.estimators.counts import CountEstimator
 from isotherm.estimators.fitted import check_fitted
+from isotherm.estimators.levels import Level
 from isotherm.plots._style import BLUE, INK, RED, new_figure, style
 
 if TYPE_CHECKING:
@@ -51,35 +52,43 @@ def how_many(model: CountEstimator, *, figure: Figure | None = None) -> Figure:
     chosen = model.n_components_
     ax.axvline(chosen, color=RED, linewidth=1.2)
     ax.plot([chosen], [scores[chosen]], color=RED, marker="o", markersize=7)
-    most = max(scores)
-    _say(ax, f"{chosen} chosen", (chosen, max(scores.values())), most, RED, "top")
+    # Where there is more room for it.
+    left = 2 * math.log(chosen) > math.log(max(scores))
+    ax.annotate(
+        f"{chosen} chosen",
+        (chosen, max(scores.values())),
+        xytext=(-6 if left else 6, 0),
+        textcoords="offset points",
+        ha="right" if left else "left",
+        va="top",
+        color=RED,
+        fontsize=9,
+    )
     for level in getattr(model, "levels_", ()):
-        place = (level.n_components, level.heldout)
-        ax.plot(*place, color=INK, marker="o", markersize=9, markerfacecolor="none")
-        if level.is_known:
-            again = f"{level.n_found_again} of {level.n_components} found again"
-            _say(ax, again, place, most, INK, "bottom")
+        _mark(ax, level)
     ax.set_xscale("log", base=2)
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     ax.set_xlabel("number of components", color=INK, fontsize=9)
-    ax.set_title("held-out perplexity", loc="left", fontsize=10, color=INK)
+    more = "; of levels, how many components are found again" if levels else ""
+    ax.set_title(f"held-out perplexity{more}", loc="left", fontsize=10, color=INK)
     style(ax)
     return figure
 
 
-def _say(ax: Axes, text: str, place: tuple[float, float], most: int, color: str, va: str) -> None:
-    """Text beside a place, on the side where there is more room; the axis ends at `most`."""
-    left = 2 * math.log(place[0]) > math.log(most)
-    ax.annotate(
-        text,
-        place,
-        xytext=(-8 if left else 8, 0),
-        textcoords="offset points",
-        ha="right" if left else "left",
-        va=va,
-        color=color,
-        fontsize=9,
-    )
+def _mark(ax: Axes, level: Level) -> None:
+    """A circle at a level, and above it how many of its components are found again."""
+    place = (level.n_components, level.heldout)
+    ax.plot(*place, color=INK, marker="o", markersize=9, markerfacecolor="none")
+    if level.is_known:
+        ax.annotate(
+            f"{level.n_found_again} of {level.n_components}",
+            place,
+            xytext=(0, 9),
+            textcoords="offset points",
+            ha="center",
+            color=INK,
+            fontsize=8,
+        )
 
 
 def _check(model: CountEstimator) -> None:
