@@ -103,13 +103,14 @@ def test_a_description_is_text_that_a_notebook_shows_as_a_table(model: AspectMod
     text = model.describe(2)
     assert isinstance(text, str)
     assert f"{text}".splitlines()[1:] == [
-        f"{k:4d}  {100 * model.weights_[k]:5.1f} %  {model.names_[k]}  "
+        f"{k:4d}  {100 * model.weights_[k]:5.1f} %  {model.reproducibility_[k]:.2f}  "
+        f"{model.names_[k]}  "
         f"{' '.join(model.top_words(2)[k])}"
         for k in np.argsort(-model.weights_, kind="stable")
     ]
     cells = Checked(text._repr_html_()).cells
-    assert cells[:4] == ["component", "share", "name", "words"]
-    assert len(cells) == 4 * (1 + len(model.weights_))
+    assert cells[:4] == ["component", "share", "reproducible", "name"]
+    assert len(cells) == 5 * (1 + len(model.weights_))
     for again in (pickle.loads(pickle.dumps(text)), copy.deepcopy(text)):
         assert again == text
         assert again._repr_html_() == text._repr_html_()

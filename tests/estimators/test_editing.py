@@ -429,9 +429,7 @@ def test_the_last_topic_is_not_dropped() -> None:
         fit_of("aspects").merge([0, 1, 2, 3]).drop(0, MIXED)
 
 
-@pytest.mark.parametrize(
-    "model", [HierarchicalClustering(max_components=3), PCP(3, 4)], ids=["hierarchy", "pcp"]
-)
+@pytest.mark.parametrize("model", [HierarchicalClustering(3), PCP(3, 4)], ids=["hierarchy", "pcp"])
 def test_models_whose_topics_are_tied_to_more(model: Any) -> None:
     fitted = copy.deepcopy(model).set_params(random_state=0, n_jobs=1, max_iter=5).fit(SINGLE)
     renamed = fitted.rename(0, "sports")

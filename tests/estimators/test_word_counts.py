@@ -137,7 +137,7 @@ NAMES = COUNTED.get_feature_names_out()
         AspectModel(2, random_state=0),
         PCP(2, 2, random_state=0),
         TwoSidedClustering(2, random_state=0),
-        HierarchicalClustering(max_components=2, random_state=0),
+        HierarchicalClustering(2, random_state=0),
     ],
     ids=lambda estimator: type(estimator).__name__,
 )

@@ -5,19 +5,20 @@ from __future__ import annotations
 import argparse
 import math
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from isotherm.cli import console
 from isotherm.cli.runs import READ, Run, topic_lines
 
 if TYPE_CHECKING:
+    from isotherm._types import Fields
     from isotherm.estimators.counts import CountEstimator
 
 # Letters of a line.
 WIDTH = 79
 
 
-def levels(model: CountEstimator) -> dict[str, Any]:
+def levels(model: CountEstimator) -> Fields:
     """The levels of a model as JSON has them; nothing where it has none."""
     known = getattr(model, "levels_", ())
     if not known:
@@ -34,7 +35,7 @@ def levels(model: CountEstimator) -> dict[str, Any]:
     }
 
 
-def perplexities(run: Run, options: argparse.Namespace) -> dict[str, Any]:
+def perplexities(run: Run, options: argparse.Namespace) -> Fields:
     """How well held-out words are predicted, with topics and without; nothing where none were."""
     from isotherm.estimators.holdout import Tokens
     from isotherm.evaluate.baselines import baselines
@@ -49,7 +50,7 @@ def perplexities(run: Run, options: argparse.Namespace) -> dict[str, Any]:
     return {"perplexity": {name: _number(value) for name, value in found.items()}}
 
 
-def screen(run: Run, summary: dict[str, Any]) -> str:
+def screen(run: Run, summary: Fields) -> str:
     """All of it as text, for a screen of 80 columns."""
     head = (
         f"{run.folder}: {console.plural(len(summary['topics']), 'topic')} of "
@@ -73,7 +74,7 @@ def screen(run: Run, summary: dict[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def _levels(run: Run, summary: dict[str, Any]) -> list[str]:
+def _levels(run: Run, summary: Fields) -> list[str]:
     """How many topics there are at which levels, and why this many."""
     rows = summary.get("levels")
     if not rows:
@@ -88,7 +89,7 @@ def _levels(run: Run, summary: dict[str, Any]) -> list[str]:
     return ["\n".join([*lines, _why(run, rows, chosen)])]
 
 
-def _why(run: Run, rows: list[dict[str, Any]], chosen: int) -> str:
+def _why(run: Run, rows: list[Fields], chosen: int) -> str:
     """Why there are so many topics."""
     finest, first = rows[-1]["topics"], rows[0]
     again = first["found_again"]
@@ -111,7 +112,7 @@ def _why(run: Run, rows: list[dict[str, Any]], chosen: int) -> str:
     return textwrap.fill(said, WIDTH)
 
 
-def _quality(summary: dict[str, Any]) -> list[str]:
+def _quality(summary: Fields) -> list[str]:
     """How well held-out words are predicted, in a sentence or two."""
     known = summary.get("perplexity")
     if not known or None in known.values():
@@ -124,7 +125,7 @@ def _quality(summary: dict[str, Any]) -> list[str]:
     return [textwrap.fill(said, WIDTH)]
 
 
-def _next(run: Run, summary: dict[str, Any]) -> str:
+def _next(run: Run, summary: Fields) -> str:
     """What to do next."""
     after = [f"isotherm topics {run.folder}", f"isotherm view {run.folder}"]
     finer = [row["topics"] for row in summary.get("levels", ())][1:2]

@@ -34,6 +34,7 @@ from isotherm.errors import IsothermError
 from isotherm.format.atomic import RUN_ABOUT, RUN_BEGUN, RUN_FORMAT, replacing
 
 if TYPE_CHECKING:
+    from isotherm._types import Fields
     from isotherm.data.counts import Counts
     from isotherm.data.table import CountTable
     from isotherm.estimators.counts import CountEstimator
@@ -78,16 +79,16 @@ class Run:
     """
 
     folder: Path
-    about: dict[str, Any]
+    about: Fields
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Fields:
         """Settings of counting and of the fit, by name."""
-        settings: dict[str, Any] = self.about["settings"]
+        settings: Fields = self.about["settings"]
         return settings
 
     @property
-    def counting(self) -> dict[str, Any]:
+    def counting(self) -> Fields:
         """The settings by which new texts are counted.
 
         A list of stop words that is missing by now does no harm: they are not columns.
