@@ -245,6 +245,18 @@ def test_hierarchies_have_levels_with_trees_of_their_own() -> None:
         assert one.labels_.max() < level.n_components
 
 
+def test_a_hierarchy_is_cut_by_a_fit_of_that_number() -> None:
+    model = HierarchicalClustering("auto", random_state=0).fit(PLANTED.counts)
+    assert model.path_[-1].n_components >= 4
+    cut = model.cut(3, PLANTED.counts)
+    assert cut.n_components_ == cut.tree_.n_leaves == 3
+    assert not hasattr(cut, "levels_")
+    fit = HierarchicalClustering(3, random_state=0).fit(PLANTED.counts)
+    assert np.allclose(cut.components_, fit.components_)
+    with pytest.raises(IsothermError, match="came to at most"):
+        model.cut(100, PLANTED.counts)
+
+
 # Where counts are, and what may happen on the way -------------------------------------------------
 
 
@@ -328,6 +340,22 @@ def test_an_interrupt_among_levels_leaves_the_number_that_predicts_best(
     assert model.outcome_.startswith("interrupted")
     assert len(model.levels_) == 1
     assert model.n_components_ > 4
+
+
+def test_a_device_and_a_cluster_give_the_same_levels(leveled: AspectModel) -> None:
+    pytest.importorskip("torch")
+    distributed = pytest.importorskip("distributed")
+    X, numbers = own_words(4, 0), [one.n_components for one in leveled.levels_]
+    device = AspectModel("auto", random_state=0, device="torch").fit(X)
+    assert [one.n_components for one in device.levels_] == numbers
+    assert all(isinstance(one, np.ndarray) for one in device.levels_[-1].values["params_"])
+    local = {"n_workers": 2, "threads_per_worker": 1, "processes": False}
+    with (
+        distributed.LocalCluster(**local, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        far = AspectModel("auto", random_state=0).fit(X, client=client)
+    assert [one.n_components for one in far.levels_] == numbers
 
 
 # Pieces -------------------------------------------------------------------------------------------

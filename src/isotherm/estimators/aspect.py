@@ -36,11 +36,13 @@ class AspectModel(GrowingEstimator):
 
     Parameters
     ----------
-    n_components : int or "auto"
-        Number of aspects (topics) K. "auto" finds it: the model begins with one aspect, aspects
-        split at their critical temperatures, and held-out tokens say when to stop.
+    n_components : int, "auto" or "predict"
+        Number of aspects (topics) K. "predict" finds the number that predicts best: the model
+        begins with one aspect, aspects split at their critical temperatures, and held-out tokens
+        say when to stop. "auto" is the finest number, up to that one, whose aspects are found again
+        when the rows are dealt into halves, with finer ones in `levels_`.
     max_components : int
-        With "auto": most aspects.
+        Most aspects of a number that is found.
     schedule : Schedule, optional
         Temperatures; by default exponential cooling from 0.8 times the first critical temperature
         (relative to zero), by 5 % a step, down to 1.
@@ -89,15 +91,23 @@ class AspectModel(GrowingEstimator):
         A short name of each aspect, of the words that tell most of it; no two are the same.
     n_components_ : int
         Number of aspects.
+    levels_ : tuple of Level
+        With "auto": solutions with several numbers of aspects, coarse to fine, up to the number
+        that predicts best; the model is the first of them, and `at` makes one of any.
+    reproducibility_ : (K,)
+        With "auto": how alike the counterparts of each aspect are in two halves of the rows, 0 to
+        1. From 0.8 on an aspect is found again; others may be in this sample only.
+    node_reproducibility_ : (n_nodes,)
+        The same of the aspects below each node of `topic_tree_` together.
     topic_tree_ : Tree
         Aspects that meet in the same documents, joined from below: nearest first, by how many times
         as often as by chance they meet (the similarities of its nodes).
     tree_ : Tree
         The record of the annealing: the splits that led to the aspects and their temperatures; only
-        with "auto".
+        where the number was found. An aspect of a level stands for the branch that it is most like.
     path_ : tuple of Step
-        With "auto": the best solution for every number of aspects on the way, with its held-out
-        perplexity; `cut` makes a model of any of them.
+        Where the number was found: the numbers of aspects on the way there, each with its held-out
+        perplexity, and a few with their parameters; `cut` makes a model of any number.
     temperature_ : float
         Temperature of the fit.
     first_critical_ : float

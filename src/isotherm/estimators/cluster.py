@@ -44,11 +44,13 @@ class OneSidedClustering(GrowingEstimator):
 
     Parameters
     ----------
-    n_components : int or "auto"
-        Number of clusters K. "auto" finds it: the model begins with one cluster, clusters split at
-        their critical temperatures, and held-out tokens say when to stop.
+    n_components : int, "auto" or "predict"
+        Number of clusters K. "predict" finds the number that predicts best: the model begins with
+        one cluster, clusters split at their critical temperatures, and held-out tokens say when to
+        stop. "auto" is the finest number, up to that one, whose clusters are found again when the
+        rows are dealt into halves, with finer ones in `levels_`.
     max_components : int
-        With "auto": most clusters.
+        Most clusters of a number that is found.
     schedule : Schedule, optional
         Temperatures; by default exponential cooling from below the first critical
         temperature (0.6 times it), by 7 % a step, down to 1; with "auto" from that temperature
@@ -96,7 +98,7 @@ class OneSidedClustering(GrowingEstimator):
         Components with similar columns, joined from below by Ward's criterion: a row has one of
         them, so that hardly any two meet in one. The similarity of a node is the share of all
         differences between components that is left where its branches are one.
-    n_components_, tree_, path_
+    n_components_, levels_, reproducibility_, node_reproducibility_, tree_, path_
         As in `AspectModel`.
     names_, temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_,
     precision_

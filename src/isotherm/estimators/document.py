@@ -37,11 +37,13 @@ class DocumentMixture(GrowingEstimator):
 
     Parameters
     ----------
-    n_components : int or "auto"
-        Number of topics K. "auto" finds it: the model begins with one topic, topics split at their
-        critical temperatures, and held-out documents say when to stop.
+    n_components : int, "auto" or "predict"
+        Number of topics K. "predict" finds the number that predicts best: the model begins with one
+        topic, topics split at their critical temperatures, and held-out documents say when to stop.
+        "auto" is the finest number, up to that one, whose topics are found again when the rows are
+        dealt into halves, with finer ones in `levels_`.
     max_components : int
-        With "auto": most topics.
+        Most topics of a number that is found.
     weights : {"document", "shared", "uniform"}
         Weights per document (the thesis), one set for all documents (Hofmann & Puzicha's one-sided
         model, led by a tempered prior as there), or equal weights.
@@ -78,7 +80,7 @@ class DocumentMixture(GrowingEstimator):
         Components with similar columns, joined from below by Ward's criterion: a row has one of
         them, so that hardly any two meet in one. The similarity of a node is the share of all
         differences between components that is left where its branches are one.
-    n_components_, tree_, path_
+    n_components_, levels_, reproducibility_, node_reproducibility_, tree_, path_
         As in `AspectModel`.
     names_, temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_,
     precision_

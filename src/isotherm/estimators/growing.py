@@ -8,9 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from isotherm import _checks
 from isotherm._types import Rng
 from isotherm.anneal import progress
 from isotherm.anneal.callbacks import time_is_up
@@ -22,12 +20,17 @@ from isotherm.anneal.heldout import Heldout
 from isotherm.anneal.schedule import Fixed, Schedule, Tempered
 from isotherm.anneal.start import Noisy, Start, state_of
 from isotherm.anneal.trace import Fit, Outcome, State, completed
-from isotherm.data import checks
 from isotherm.data.base import Array
 from isotherm.data.split import as_generator
 from isotherm.errors import IsothermError
-from isotherm.estimators.edits import BEFORE, EDITS, PINNED, check_unedited
-from isotherm.estimators.leveled import Leveled, cooled_half, with_levels
+from isotherm.estimators.edits import BEFORE, EDITS, PINNED
+from isotherm.estimators.leveled import (
+    OF_GROWING,
+    Leveled,
+    check_cut,
+    cooled_half,
+    with_levels,
+)
 from isotherm.estimators.parameters import Checks, integer, number_or_auto
 from isotherm.estimators.plan import Plan, Table
 from isotherm.estimators.recipe import Fitted, Recipe, cool_plainly, planned, settled, steered
@@ -40,8 +43,6 @@ from isotherm.tree import Tree
 # A model that is not preferred must have a held-out score lower by this share, and by so many times
 # what more components must be worth.
 CLEARLY, TIMES = 0.01, 2.0
-# What a model has that grew, and a cut of it has not.
-OF_GROWING = ("path_", "tree_", "levels_", "reproducibility_", "node_reproducibility_")
 
 
 class GrowingEstimator(Leveled):
@@ -81,23 +82,7 @@ class GrowingEstimator(Leveled):
         fitted estimator
             A copy; its `n_components` is the number asked for, its `temperature_` that of a fit.
         """
-        check_is_fitted(self)
-        check_unedited(self, "cut")
-        if not hasattr(self, "path_"):
-            raise IsothermError(
-                f"the model was fitted with n_components={self.n_components}; only one that grew, "
-                "with n_components='auto', can be cut"
-            )
-        _checks.integer("n_components", n_components, 1)
-        if n_components > self.path_[-1].n_components:
-            raise IsothermError(
-                f"n_components={n_components}; the fit came to at most "
-                f"{self.path_[-1].n_components} components on its way: ask for no more, or fit "
-                "with that number",
-                parameter="n_components",
-            )
-        counts = self._counts(X, reset=False)
-        weight = checks.row_weights(sample_weight, counts.row_totals)
+        counts, weight = check_cut(self, n_components, X, sample_weight)
         other = copy.copy(self)
         other.n_components = n_components
         for name in (*OF_GROWING, EDITS, BEFORE, PINNED):

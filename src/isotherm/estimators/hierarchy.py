@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import json
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -20,7 +20,7 @@ from isotherm.anneal.fold import fold_in
 from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.schedule import Adaptive, Fixed, Grid, Schedule
 from isotherm.anneal.start import Start, state_of
-from isotherm.anneal.trace import Fit, Outcome, State, completed
+from isotherm.anneal.trace import Fit, Outcome, State, completed, thinned
 from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.data.split import SPLIT_SEED, RandomState, as_generator
@@ -28,7 +28,7 @@ from isotherm.errors import IsothermError
 from isotherm.estimators.counts import ORDERS
 from isotherm.estimators.engine import SETTINGS, Engine
 from isotherm.estimators.holdout import Folds
-from isotherm.estimators.leveled import Leveled, with_levels
+from isotherm.estimators.leveled import OF_GROWING, Leveled, check_cut, numbered, with_levels
 from isotherm.estimators.parameters import AUTO, Checks, integer, number, number_or_auto, one_of
 from isotherm.estimators.plan import Plan, Table
 from isotherm.estimators.recipe import Fitted, Recipe, planned, steered
@@ -56,8 +56,9 @@ class HierarchicalClustering(Leveled):
 
     Parameters
     ----------
-    n_components : int or "auto"
-        Leaves at most; "auto" grows as long as clusters predict held-out tokens better.
+    n_components : int, "auto" or "predict"
+        Leaves at most. "predict" grows as long as clusters predict held-out tokens better; "auto"
+        is the finest number, up to that one, whose leaves are found again in halves of the rows.
     tree : Tree, parents or nested lists, optional
         The tree, e.g. `Tree.balanced(3)`, `[-1, 0, 0]` or `[[0, 1], 2]`.
     weights : {"uniform", "cluster", "full"}
@@ -99,6 +100,15 @@ class HierarchicalClustering(Leveled):
         P(y|c), the mixture of the nodes on the path to leaf c.
     weights_ : (K,)
         P(c).
+    levels_ : tuple of Level
+        With "auto": solutions with several numbers of leaves, coarse to fine; the model is the
+        first of them, and `at` makes one of any.
+    reproducibility_ : (K,)
+        With "auto": how alike the counterparts of each leaf are in two halves of the rows, 0 to 1.
+    node_reproducibility_ : (n_nodes,)
+        The same of the leaves below each node together.
+    path_ : tuple of Step
+        The numbers of clusters that the growing run came to, and their held-out scores.
     names_, temperature_, first_critical_, trace_, outcome_, free_energy_, n_iter_, n_distinct_,
     precision_
         As in `AspectModel`; `trace_` is of the hierarchy, `growth_trace_` of its clusters.
@@ -180,6 +190,35 @@ class HierarchicalClustering(Leveled):
         """Most probable leaf of each training row, (I,)."""
         labels: Array = self.fit(X, y, sample_weight=sample_weight).labels_
         return labels
+
+    def cut(self, n_components: int, X: object, sample_weight: object = None) -> Self:
+        """The same model with another number of leaves: a fit of that number.
+
+        Parameters
+        ----------
+        n_components : int
+            At most as many as the clusters came to (the last of `path_`); a fit that does not find
+            so many has fewer.
+        X : counts (I, J)
+            What the model was fitted to.
+        sample_weight : array-like (I,), optional
+
+        Returns
+        -------
+        fitted estimator
+            A copy, whose `n_components` is the number asked for.
+        """
+        counts, weight = check_cut(self, n_components, X, sample_weight)
+        other = numbered(self, n_components)
+        other.engine = self.engine
+        for name in OF_GROWING:
+            if name in vars(other):
+                delattr(other, name)
+        with other._fit_told():
+            fitted = other._fitted(Table(counts, weight, other._data), as_generator(0))
+        other._set_fitted(fitted)
+        other._come_home()
+        return other
 
     def node_words(
         self, n_words: int = 10, *, by: str = "telling", names: object = None
@@ -433,6 +472,9 @@ class HierarchicalClustering(Leveled):
 
     def _attributes(self, fitted: Fitted) -> None:
         clusters, state = fitted.clusters, fitted.fit.state
+        if self._grows and self.tree is None:
+            # What came before are clusters, and no hierarchies.
+            self.path_ = thinned(clusters.fit.path, 0)
         self.tree_ = clusters.tree
         self.first_critical_ = clusters.fit.first_critical
         self.growth_trace_ = clusters.fit.trace

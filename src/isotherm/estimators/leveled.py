@@ -18,6 +18,7 @@ from typing import Self, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from isotherm import _checks
 from isotherm._types import Array
 from isotherm.anneal import journal, progress
 from isotherm.anneal.callbacks import limits, time_is_up
@@ -25,6 +26,8 @@ from isotherm.anneal.growth.branches import Branches
 from isotherm.anneal.growth.counterparts import alike, one_to_one
 from isotherm.anneal.schedule import Exponential
 from isotherm.anneal.trace import Fit, Outcome, Step, completed
+from isotherm.data import checks
+from isotherm.data.counts import Counts
 from isotherm.data.split import as_generator
 from isotherm.errors import IsothermError, IsothermWarning, warn
 from isotherm.estimators.counts import CountEstimator
@@ -54,6 +57,8 @@ Refit = Callable[[M, Table, "M | None"], Fitted]
 # the first critical temperature is that of all rows.
 FitHalf = Callable[[M, Table, "float | None", float], Solution]
 
+# What a model has that grew, and a cut of it has not.
+OF_GROWING = ("path_", "tree_", "levels_", "reproducibility_", "node_reproducibility_")
 # Shares of a fit that growing, comparing halves and fitting levels take, about.
 GROWING, COMPARING = 0.6, 0.5
 # Halves settle less closely, to so many nats per token: chance sets them apart anyway.
@@ -86,6 +91,29 @@ class Leveled(CountEstimator):
         other = copy.copy(self)
         set_level(other, _level_of(self, level))
         return other
+
+
+def check_cut(
+    model: Leveled, n_components: object, X: object, sample_weight: object
+) -> tuple[Counts, Array | None]:
+    """Counts and weights of the rows for a cut, once what was asked for is checked."""
+    check_is_fitted(model)
+    check_unedited(model, "cut")
+    if not hasattr(model, "path_"):
+        raise IsothermError(
+            f"the model was fitted with n_components={model.n_components}; only one that grew, "
+            f"with n_components={AUTO!r}, can be cut"
+        )
+    _checks.integer("n_components", n_components, 1)
+    most = model.path_[-1].n_components
+    if int(n_components) > most:  # type: ignore[call-overload]  # it is an integer
+        raise IsothermError(
+            f"n_components={n_components}; the fit came to at most {most} components on its way: "
+            "ask for no more, or fit with that number",
+            parameter="n_components",
+        )
+    counts = model._counts(X, reset=False)
+    return counts, checks.row_weights(sample_weight, counts.row_totals)
 
 
 def _level_of(model: Leveled, level: object) -> Level:

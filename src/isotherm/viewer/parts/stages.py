@@ -137,7 +137,7 @@ def candidates(model: CountEstimator, given: Stages | Sequence[Stage] | None) ->
             for one in kept
         ]
         found = [*_hot(model), *later]
-    elif getattr(model, "path_", ()) and splits_of(model) is not None:
+    elif _has_steps(model) and splits_of(model) is not None:
         found = [
             Candidate(step.temperature, step.n_components, partial(_of_step, model, step))
             for step in model.path_
@@ -156,6 +156,11 @@ def candidates(model: CountEstimator, given: Stages | Sequence[Stage] | None) ->
     numbers = [one.n_topics for one in way]
     shown = telling(numbers, [one.temperature for one in way], MOST)
     return [way[i] for i in shown[:-1]]
+
+
+def _has_steps(model: CountEstimator) -> bool:
+    """Whether solutions of the way to the model are known."""
+    return any(step.params is not None for step in getattr(model, "path_", ()))
 
 
 def joined(values: Array, groups: Array, number: int) -> Array:
