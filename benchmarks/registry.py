@@ -313,7 +313,7 @@ BENCHMARKS = (
         "How many topics are there, are they real? The default level next to labels and planted "
         "numbers, topics of two halves of the documents, the words shown, and what levels cost; "
         "next to a hierarchical Dirichlet process, BERTopic, LDA, NMF and k-means of tf-idf",
-        data="`20news`, `reuters`, `yahoo-k1b`, `ap`",
+        data="`20news`, `reuters`, `yahoo-k1b`, `ap`, docstrings",
         needs="`make bench-peers`",
         takes="40 minutes",
     ),

@@ -106,6 +106,26 @@ def test_rows_of_peers_are_kept_and_ours_replaced() -> None:
     assert [row["K"] for row in before["told"]] == [1, 2]
 
 
+def test_rows_of_numbers_that_ours_no_longer_has_go() -> None:
+    def at(K: int, method: str, data: str = "a") -> dict[str, Any]:
+        return {"data": data, "K": K, "method": method}
+
+    nmf, hdp = title(NMF), title(HDP)
+    kept = [at(7, hdp), at(8, nmf, "b"), at(8, "isotherm", "b")]
+    sheet = Sheet({"words": [at(8, "isotherm"), at(8, nmf), at(4, nmf), *kept]}, kept=True)
+    sheet.forget("a", "isotherm")
+    sheet.put("words", at(4, "isotherm"), "data", "K", "method")
+    sheet.match("a", "isotherm")
+    assert sheet.rows["words"] == [at(4, nmf), *kept, at(4, "isotherm")]
+
+
+def test_topics_of_a_level_are_those_of_the_fit() -> None:
+    own = levels.ours(labelled.mixed(5, 0).counts)
+    assert own.levels[0] == own.model.n_components_ == 5
+    assert levels.with_topics(own, CASE, 5)[0].n_components_ == 5
+    assert 0.9 < (levels.reproducible(own.model) or 0.0) <= 1.0
+
+
 def row(method: str, **more: Any) -> dict[str, Any]:
     own = {"data": "text", "method": method, "labels": 10, "K": 12, "error": 0.2, "AMI": 0.5}
     return own | more
@@ -152,6 +172,16 @@ def test_ours_is_judged_by_the_best_of_the_others() -> None:
     assert targets["text: AMI, told - best peer"].value == pytest.approx(0.1)
     assert targets["text, K = 5: NPMI, ours - NMF of tf-idf"].value == pytest.approx(0.1)
     assert len([name for name in targets if "NPMI" in name]) == 1
+
+
+def test_topics_of_halves_are_judged_on_average() -> None:
+    rows = [
+        {"data": str(i), "K": 4, "method": method, "cosine": cosine}
+        for i, method, cosine in ((0, "isotherm", 1.0), (1, "isotherm", 0.7), (1, "a", 0.1))
+    ]
+    target = judged(halves=rows)["halves, cosine at the default level, mean of the collections"]
+    assert target.value == pytest.approx(0.85)
+    assert not target.met
 
 
 def test_the_dearest_levels_are_judged() -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.harness import common
-from isotherm import Counts, count_words
+from isotherm import Counts, count_words, load_docstrings
 
 # Columns that topics share, documents for each topic, words of a document.
 COLUMNS, ROWS, TOKENS = 500, 50, 150
@@ -27,6 +27,7 @@ COLUMNS, ROWS, TOKENS = 500, 50, 150
 OWN, REPEATS, POOL = 3, 5, 1_000
 ISLANDS, ISLANDERS, ISLAND_COLUMNS = 3, 5, 40
 SOME_NEWS = 2_000  # postings of all twenty groups, drawn at random
+OF_EACH = 200  # postings of each of a few groups, drawn at random
 # "> text", "JK> text", "| text", ": text", and the line that says whose words follow.
 QUOTED = re.compile(r"^\s*(\w{0,3}>|[|:])|^.*\b(writes|wrote|says|said):\s*$|^In article\b")
 
@@ -143,6 +144,35 @@ def twenty_newsgroups() -> Case:
     return Case(f"20 newsgroups, {len(some)} postings", part, labels[some], 20)
 
 
+def three_newsgroups() -> Case:
+    """Some postings of three groups drawn at random."""
+    return some_newsgroups(3)
+
+
+def eight_newsgroups() -> Case:
+    """Some postings of eight groups drawn at random."""
+    return some_newsgroups(8)
+
+
+def some_newsgroups(n_groups: int) -> Case:
+    """As many postings of each of some groups; both are drawn with a fixed seed."""
+    whole, labels = common.counts("20news"), _labels("20news/labels.txt")
+    rng = np.random.default_rng((common.SEED, n_groups))
+    groups = np.sort(rng.choice(labels.max() + 1, n_groups, replace=False))
+    members = [np.flatnonzero(labels == group) for group in groups]
+    some = np.sort(np.concatenate([rng.choice(i, OF_EACH, replace=False) for i in members]))
+    part = whole.take_rows(some).keep_columns(min_rows=3)
+    own = np.searchsorted(groups, labels[some])
+    return Case(f"{n_groups} of 20 newsgroups", part, own, n_groups)
+
+
+def docstrings() -> Case:
+    """Docstrings of four packages, whatever their versions."""
+    corpus = load_docstrings()
+    packages, labels = np.unique(corpus.labels, return_inverse=True)
+    return Case("docstrings of four packages", corpus.counts, labels, len(packages))
+
+
 def yahoo() -> Case:
     """Web pages of six classes."""
     labels = _labels("yahoo-k1b/labels.txt")
@@ -161,6 +191,9 @@ COLLECTIONS: dict[str, Callable[[], Case]] = {
     "20news": twenty_newsgroups,
     "yahoo": yahoo,
     "ap": press,
+    "docstrings": docstrings,
+    "3of20": three_newsgroups,
+    "8of20": eight_newsgroups,
 }
 
 
