@@ -342,20 +342,12 @@ def test_an_interrupt_among_levels_leaves_the_number_that_predicts_best(
     assert model.n_components_ > 4
 
 
-def test_a_device_and_a_cluster_give_the_same_levels(leveled: AspectModel) -> None:
+def test_a_device_gives_the_same_levels(leveled: AspectModel) -> None:
     pytest.importorskip("torch")
-    distributed = pytest.importorskip("distributed")
     X, numbers = own_words(4, 0), [one.n_components for one in leveled.levels_]
     device = AspectModel("auto", random_state=0, device="torch").fit(X)
     assert [one.n_components for one in device.levels_] == numbers
     assert all(isinstance(one, np.ndarray) for one in device.levels_[-1].values["params_"])
-    local = {"n_workers": 2, "threads_per_worker": 1, "processes": False}
-    with (
-        distributed.LocalCluster(**local, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        far = AspectModel("auto", random_state=0).fit(X, client=client)
-    assert [one.n_components for one in far.levels_] == numbers
 
 
 # Pieces -------------------------------------------------------------------------------------------

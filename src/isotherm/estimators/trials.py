@@ -81,7 +81,7 @@ class Half(NamedTuple):
         member = np.zeros((len(groups), len(self.weight)))
         for row, group in zip(member, groups, strict=True):
             row[list(group)] = np.maximum(self.weight[list(group)], 1e-300)
-        share = member / member.sum(axis=1, keepdims=True)
+        share = _single(member / member.sum(axis=1, keepdims=True))
         return Half(member.sum(axis=1), share @ self.table, share @ self.elsewhere)
 
     def likeness(self, background: Array) -> Array:
@@ -102,8 +102,13 @@ def halves_of(first: Solution, second: Solution) -> tuple[Half, Half]:
     for one, other in ((first, second), (second, first)):
         weight, table = one.model.components(one.params)
         elsewhere = carried(one.model, one.params, one.temperature, other.data)
-        both.append(Half(np.asarray(weight), np.ascontiguousarray(table.T), elsewhere))
+        both.append(Half(np.asarray(weight), _single(table.T), _single(elsewhere)))
     return both[0], both[1]
+
+
+def _single(table: Array) -> Array:
+    """In single precision, which tells more than halves do."""
+    return np.ascontiguousarray(table, dtype=np.float32)
 
 
 def similarity(first: Half, second: Half, background: Array) -> Array:
@@ -197,7 +202,7 @@ class Trial:
         """
         alone, together = [], []
         for pair in self.pairs:
-            sides = [_beside(table, half, self.background) for half in pair]
+            sides = [_beside(_single(table), half, self.background) for half in pair]
             (first, here), (second, there) = sides
             both = _row_by_row(first, second, self.background)
             # What is nothing like a component of all rows is no counterpart of it.
@@ -243,7 +248,7 @@ class Halves:
     def __init__(
         self, fit: FitNumber, table: Table, background: Array, callbacks: Sequence[Callback] = ()
     ) -> None:
-        self.fit, self.table, self.background = fit, table, background
+        self.fit, self.table, self.background = fit, table, _single(background)
         self.callbacks = callbacks
         self.trials: dict[int, Trial] = {}
         # Temperatures of numbers of components, where they are known.

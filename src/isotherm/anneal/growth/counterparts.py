@@ -15,6 +15,8 @@ from isotherm.placement.base import Data
 # are both hardly anything but the frequent columns would be. Those that are nearer than this to all
 # counts (an L1 distance) are set apart by chance alone.
 APART, NEAR = 0.3, 0.2
+# Sweeps in which rows are folded in to carry components over to them.
+FOLDS = 10
 
 
 def cosines(first: Array, second: Array) -> Array:
@@ -60,7 +62,7 @@ def carried(model: CountModel, params: Params, temperature: float, data: Data) -
     the other sample has the chance of that sample, and differs from what was fitted there by what
     the topics differ by.
     """
-    rows = fold_in(model, params, data, temperature)
+    rows = fold_in(model, params, data, temperature, max_sweeps=FOLDS)
     _, stats, _ = data.sweep(expect, rows, model, params, temperature)
     params, _ = model.maximize(stats, params, temperature, data.kernels)
     return np.ascontiguousarray(model.components(params)[1].T)

@@ -124,7 +124,7 @@ def present(name: str) -> list[int]:
 def forget(names: Iterable[str]) -> None:
     """Keep nothing of these names any more."""
     gone = set(names)
-    for key in [key for key in _KEPT if key[0] in gone]:
+    for key in [key for key in list(_KEPT) if key[0] in gone]:
         _KEPT.pop(key, None)
 
 
