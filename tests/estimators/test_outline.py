@@ -129,7 +129,7 @@ def test_models_renamed_by_hand_show_their_names() -> None:
 def test_a_description_says_how_reproducible_components_are() -> None:
     model = topics()
     before = model.describe(2)
-    model.reproducibility_ = np.array([0.93, 0.2, np.nan, 0.7])
+    model.reproducibility_ = np.array([0.93, 0.2, np.nan, 0.8])
     said = model.describe(2).split("\n")[1:]
     by_number = {int(line.split()[0]): line for line in said}
     assert " 0.93  " in by_number[0]
@@ -159,4 +159,4 @@ def test_nodes_say_how_reproducible_they_are_in_the_tree_of_topics_alone() -> No
 def test_small_words_of_it() -> None:
     assert other_words("oil, gas price", ["oil", "gas", "rig", "price"]) == ["rig"]
     assert found_again(float("nan")) == ""
-    assert found_again(0.7) == "  0.70"
+    assert found_again(0.8) == "  0.80"
