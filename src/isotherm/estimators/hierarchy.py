@@ -504,7 +504,10 @@ def _clusters_of_half(
     model: HierarchicalClustering, table: Table, temperature: float | None, first_critical: float
 ) -> Solution:
     """As many clusters as there are leaves: they are what a hierarchy is about."""
-    plan, _ = planned(model._full_recipe(table), table, model._engine(Fixed(1.0)))
+    recipe = model._full_recipe(table)
+    # Folds choose the temperature of the hierarchy, and there is none here.
+    recipe = dataclasses.replace(recipe, hold=dataclasses.replace(recipe.hold, folds=None))
+    plan, _ = planned(recipe, table, model._engine(Fixed(1.0)))
     leaves = Tree((-1, *[0] * int(model.n_components)))
     engine, rng = model._engine(Fixed(1.0)), as_generator(0)
     given = engine, plan.data, plan.heldout, rng, model.temper_prior, model._patience
