@@ -63,8 +63,6 @@ OF_GROWING = ("path_", "tree_", "levels_", "reproducibility_", "node_reproducibi
 GROWING, COMPARING = 0.6, 0.5
 # Halves settle less closely, to so many nats per token: chance sets them apart anyway.
 LOOSE = 4e-4
-# With more components than this they make no more sweeps than so many at a temperature.
-MANY, BRIEF = 64, 6
 # Their steps are that many of the usual ones.
 FASTER = 2
 # Rows are odd that have so much of their tokens in components of fewer rows than a handful, as
@@ -244,8 +242,6 @@ class _Search:
         """A fit of a half of the rows."""
         other = numbered(self.model, number)
         other.tol = max(other.tol, LOOSE)
-        if number > MANY:
-            other.max_iter = min(other.max_iter, BRIEF)
         with warnings.catch_warnings(), journal.without_rows():
             # What is said of a half is not about the fit.
             warnings.simplefilter("ignore", IsothermWarning)
