@@ -392,6 +392,20 @@ def test_a_half_with_the_same_component_twice_finds_nothing_again() -> None:
     assert similarity(one, twice, flat).tolist() == [[1, 0, 0], [0, 1, 1]]
 
 
+def test_two_parts_of_one_component_are_not_found_again() -> None:
+    flat, apart = np.full(8, 1 / 8), np.eye(8)
+    # The parts differ by a little, in each half in another way.
+    one = half([0.4, 0.3, 0.3], [apart[0], 0.8 * apart[1] + 0.2 * apart[2], apart[1]])
+    two = half([0.4, 0.3, 0.3], [apart[0], 0.8 * apart[1] + 0.2 * apart[3], apart[1]])
+    assert similarity(one, two, flat).diagonal().min() > FOUND_AGAIN
+    trial = Trial(3, 1.0, flat)
+    trial.add(one, two)
+    assert not trial.agrees(0)
+    assert sorted(trial.similarities[0] > 0) != [True] * 3
+    # As one component they count as one.
+    assert trial.n_found_again == 2
+
+
 class Known:
     """Halves in which known numbers are found again."""
 
