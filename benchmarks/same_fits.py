@@ -128,21 +128,29 @@ def fits() -> dict[str, Callable[[Path], tuple[Any, Any]]]:
         ),
         "aspect stored": stored(AspectModel(6, **seed)),
         "aspect predict stored": stored(AspectModel("predict", max_components=8, **seed)),
-        "clusters": plain(OneSidedClustering(6, **seed)),
-        "clusters predict": plain(OneSidedClustering("predict", max_components=16, **seed)),
-        "clusters untempered": plain(OneSidedClustering(5, temper_prior=False, **seed)),
-        "clusters left out": plain(OneSidedClustering(5, leave_one_out=True, **seed)),
-        "clusters equal rows": plain(OneSidedClustering(5, equal_rows=True, **seed)),
+        "clusters": plain(OneSidedClustering(6, weighting="tokens", **seed)),
+        "clusters predict": plain(
+            OneSidedClustering("predict", weighting="tokens", max_components=16, **seed)
+        ),
+        "clusters untempered": plain(
+            OneSidedClustering(5, weighting="tokens", temper_prior=False, **seed)
+        ),
+        "clusters left out": plain(
+            OneSidedClustering(5, weighting="tokens", leave_one_out=True, **seed)
+        ),
+        "clusters equal rows": plain(OneSidedClustering(5, weighting="rows", **seed)),
         "clusters hard": plain(
             OneSidedClustering(
                 5,
+                weighting="tokens",
                 schedule=Exponential(end=0.0),
                 validation_fraction=0,
                 **engine(batches=batches),
                 **seed,
             )
         ),
-        "clusters stored": stored(OneSidedClustering(5, **seed)),
+        "clusters damped": plain(OneSidedClustering(6, **seed)),
+        "clusters stored": stored(OneSidedClustering(5, weighting="tokens", **seed)),
         "documents": plain(DocumentMixture(6, **seed)),
         "documents predict": plain(DocumentMixture("predict", max_components=12, **seed)),
         "documents folds": plain(DocumentMixture(5, **folds(3), **seed)),

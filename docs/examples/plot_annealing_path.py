@@ -35,6 +35,7 @@ counts = np.stack([rng.multinomial(40, subjects[i % 4]) for i in range(320)])
 
 model = OneSidedClustering(
     4,
+    weighting="tokens",
     schedule=Exponential(rate=0.95, margin=1.1, end=1.0),
     temper_prior=False,
     pseudo_count=0,

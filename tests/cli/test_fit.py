@@ -128,12 +128,29 @@ def test_every_model_fits(model: str, stories: Path, tmp_path: Path, say: Any) -
     assert say("topics", out, "--json")[0]["words"][:8] == found["topics"][0]["words"]
 
 
+@pytest.mark.parametrize("number", ["2", "auto"])
+def test_clusters_alone_are_a_model_of_their_own(
+    number: str, stories: Path, tmp_path: Path, say: Any
+) -> None:
+    out = tmp_path / "a.run"
+    found = say("fit", stories, "--clusters", number, "-o", out, "--json")
+    assert found["model"] == "OneSidedClustering"
+    model = runs.open_run(out).model
+    assert model.n_components == (number if number == "auto" else int(number))
+    assert model.weighting == "damped"
+    assert len(found["topics"]) == model.n_components_
+    again = say("fit", stories, "--clusters", number, "-o", out, "--resume", "--json")
+    assert again["topics"] == found["topics"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--labels", "kin"], "no field 'kin' (did you mean 'kind'?)"),
         (["--model", "pcp", "--topics", "auto"], "give a number"),
-        (["--clusters", "3"], "--clusters with --model aspect"),
+        (["--clusters", "3", "--model", "aspect"], "--clusters with --model aspect"),
+        (["--clusters", "3", "--topics", "4"], "give one of the two"),
+        (["--clusters", "auto", "--model", "pcp"], "give a number"),
         (["--min-df", "1000"], "no word could stay"),
     ],
 )

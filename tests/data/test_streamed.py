@@ -92,7 +92,7 @@ def test_row_weights_and_equal_rows_and_growing(stored: StoredCounts, counts: Co
     weight = 1.0 + np.arange(counts.n_rows) % 3
     for kind in (
         AspectModel("auto", random_state=0, max_components=3, engine=Engine(precision="float64")),
-        OneSidedClustering(3, equal_rows=True, random_state=0, engine=Engine(precision="float64")),
+        OneSidedClustering(3, weighting="rows", random_state=0, engine=Engine(precision="float64")),
     ):
         inside = kind.fit(counts, sample_weight=weight)
         energy, n_components = inside.free_energy_, inside.n_components_

@@ -86,7 +86,7 @@ BAD_SETTINGS: list[tuple[type[Any], dict[str, Any], str]] = [
         (kind, {name: value}, f"{name}=.*True or False")
         for kind, name in (
             (AspectModel, "temper_prior"),
-            (OneSidedClustering, "equal_rows"),
+            (OneSidedClustering, "leave_one_out"),
             (DocumentMixture, "stepwise"),
         )
         for value in (1.8, "yes", None)

@@ -32,7 +32,11 @@ def test_predict_is_the_largest_weight() -> None:
 
 def test_hard_limit() -> None:
     model = OneSidedClustering(
-        4, schedule=Exponential(end=0.0), validation_fraction=0, random_state=0
+        4,
+        weighting="tokens",
+        schedule=Exponential(end=0.0),
+        validation_fraction=0,
+        random_state=0,
     ).fit(X)
     assert model.temperature_ == 0.0
     assert set(np.unique(model.row_weights_)) == {0.0, 1.0}
@@ -51,26 +55,26 @@ def test_scaling_rows_changes_nothing_where_rows_are_equal() -> None:
     table = admixture(60, 30)[0] + 0.5
     factor = np.where(np.arange(60) % 2, 3.0, 1.0)
     scaled = table * factor[:, None]
-    # The common total is the mean of the totals; keep that the same.
-    scaled *= table.sum(axis=1).mean() / scaled.sum(axis=1).mean()
+    # The common total is the lower median of the totals; keep that the same.
+    scaled *= np.sort(table.sum(axis=1))[29] / np.sort(scaled.sum(axis=1))[29]
 
-    def fitted(X: np.ndarray, equal_rows: bool) -> OneSidedClustering:
+    def fitted(X: np.ndarray, weighting: str) -> OneSidedClustering:
         return OneSidedClustering(
-            3, equal_rows=equal_rows, validation_fraction=0, random_state=0
+            3, weighting=weighting, validation_fraction=0, random_state=0
         ).fit(X)
 
-    plain, other = fitted(table, True), fitted(scaled, True)
+    plain, other = fitted(table, "rows"), fitted(scaled, "rows")
     np.testing.assert_allclose(other.components_, plain.components_, rtol=1e-6)
     np.testing.assert_array_equal(other.labels_, plain.labels_)
     np.testing.assert_allclose(other.transform(table * 17), plain.transform(table), atol=1e-6)
     assert plain.first_critical_ == pytest.approx(other.first_critical_)
-    unequal = fitted(table, False), fitted(scaled, False)
+    unequal = fitted(table, "tokens"), fitted(scaled, "tokens")
     assert not np.allclose(unequal[0].components_, unequal[1].components_, rtol=1e-3)
 
 
 @pytest.mark.parametrize(
     ("given", "expected"),
-    [("auto", True), (True, True), (np.True_, True), (False, False), (np.False_, False)],
+    [("auto", False), (True, True), (np.True_, True), (False, False), (np.False_, False)],
 )
 def test_temper_prior_reaches_the_model(given: Any, expected: bool) -> None:
     table = admixture(40, 20)[0]
@@ -78,11 +82,11 @@ def test_temper_prior_reaches_the_model(given: Any, expected: bool) -> None:
     assert model.model_.temper_prior is expected
 
 
-def test_equal_rows_is_distributional_clustering() -> None:
+def test_rows_of_equal_weight_are_distributional_clustering() -> None:
     table = admixture(40, 20)[0]
     model = OneSidedClustering(
         3,
-        equal_rows=True,
+        weighting="rows",
         pseudo_count=0.0,
         temper_prior=False,
         schedule=Fixed(4.0),
@@ -90,8 +94,8 @@ def test_equal_rows_is_distributional_clustering() -> None:
         random_state=0,
     ).fit(table)
     p = table / table.sum(axis=1, keepdims=True)
-    n = table.sum(axis=1).mean()
-    assert model.row_total_ == n
+    n = np.sort(table.sum(axis=1))[19]
+    assert model.row_scale_ == pytest.approx(n)
     # Q(c|x) ~ P(c) exp(-(n/T) KL(p(.|x) || P(.|c))), up to what does not depend on c.
     logs = np.log(model.weights_) + (n / 4.0) * p @ np.log(model.components_).T
     expected = np.exp(logs - logs.max(axis=1, keepdims=True))
@@ -99,12 +103,12 @@ def test_equal_rows_is_distributional_clustering() -> None:
     np.testing.assert_allclose(model.transform(table), expected, rtol=1e-6)
 
 
-def test_equal_rows_leaves_empty_rows_alone() -> None:
+def test_rows_of_equal_weight_leave_empty_rows_alone() -> None:
     table = admixture(40, 20)[0]
     table[3] = 0
-    model = OneSidedClustering(3, equal_rows=True, random_state=0).fit(table)
+    model = OneSidedClustering(3, weighting="rows", random_state=0).fit(table)
     np.testing.assert_allclose(model.transform(np.zeros((2, 20))).sum(axis=1), 1.0)
-    assert model.row_total_ == table[table.sum(axis=1) > 0].sum(axis=1).mean()
+    assert model.row_scale_ == pytest.approx(np.sort(np.delete(table, 3, 0).sum(axis=1))[19])
 
 
 def test_pseudo_counts_pull_towards_the_corpus() -> None:
@@ -114,7 +118,7 @@ def test_pseudo_counts_pull_towards_the_corpus() -> None:
         for a in (0.0, 1e3, 1e5)
     ]
     assert away[0] > away[1] > away[2]
-    default = OneSidedClustering(4, random_state=0).fit(X).model_
+    default = OneSidedClustering(4, weighting="tokens", random_state=0).fit(X).model_
     assert default.pseudo_count == pytest.approx(0.05 * X.sum() / 4)
 
 

@@ -25,6 +25,7 @@ from isotherm.anneal.engine import Annealer
 from isotherm.anneal.trace import Fit
 from isotherm.data.split import hold_out_tokens
 from support.corpora import admixture
+from support.estimators import of_counts
 
 ALL = [AspectModel, OneSidedClustering, DocumentMixture]
 X = admixture(90, 40)[0]
@@ -33,7 +34,7 @@ NEW = admixture(90, 40, seed=0)[0][60:] + np.eye(30, 40, dtype=int)
 
 @pytest.fixture(scope="module", params=ALL)
 def fitted(request: pytest.FixtureRequest) -> Any:
-    return request.param(3, random_state=0).fit(X)
+    return of_counts(request.param)(3, random_state=0).fit(X)
 
 
 def test_attributes(fitted: Any) -> None:
@@ -86,7 +87,7 @@ def test_perplexity_of_given_parts(fitted: Any) -> None:
 
 @pytest.mark.parametrize("kind", ALL)
 def test_one_component_is_the_unigram_model(kind: Any) -> None:
-    model = kind(1, random_state=0).fit(X)
+    model = of_counts(kind)(1, random_state=0).fit(X)
     p = X.sum(axis=0) / X.sum()
     np.testing.assert_allclose(model.components_[0], p, rtol=1e-9)
     np.testing.assert_allclose(model.transform(NEW), 1.0)
@@ -161,7 +162,7 @@ def test_threads_do_not_change_a_bit(kind: Any, precision: str) -> None:
 
 @pytest.mark.parametrize("kind", ALL)
 def test_same_seed_same_fit(kind: Any) -> None:
-    first, second = (kind(3, random_state=3, tol=1e-3).fit(X) for _ in range(2))
+    first, second = (of_counts(kind)(3, random_state=3, tol=1e-3).fit(X) for _ in range(2))
     np.testing.assert_array_equal(first.components_, second.components_)
     assert first.temperature_ == second.temperature_
 
@@ -178,14 +179,14 @@ def test_every_seed_holds_out_the_same(kind: Any) -> None:
 def test_verbose_prints_and_silence_is_silent(
     kind: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kind(3, random_state=0, verbose=True).fit(X)
+    of_counts(kind)(3, random_state=0, verbose=True).fit(X)
     shown = capsys.readouterr().err.splitlines()
     assert len(shown) > 2
     assert all(" % done" in line for line in shown)
     assert shown[0].startswith("cooling: ")
     assert shown[-1].startswith("settling: ")
     for verbose in (None, False):
-        kind(3, random_state=0, verbose=verbose).fit(X)
+        of_counts(kind)(3, random_state=0, verbose=verbose).fit(X)
         assert capsys.readouterr() == ("", "")
 
 
@@ -199,7 +200,9 @@ def test_every_temperature_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 @pytest.mark.parametrize("kind", ALL)
 def test_callbacks_watch_and_stop(kind: Any) -> None:
     seen = Recorder(lambda fit: fit.trace[-1].temperature)
-    model = kind(3, random_state=0, engine=Engine(callbacks=[seen, TimeLimit(-1.0)])).fit(X)
+    model = of_counts(kind)(
+        3, random_state=0, engine=Engine(callbacks=[seen, TimeLimit(-1.0)])
+    ).fit(X)
     assert len(model.trace_) == 1
     assert seen.values == [model.trace_[0].temperature]
     assert model.outcome_ == "a rule stopped the run"
@@ -264,7 +267,7 @@ class InterruptAtOnce(Callback):
 
 @pytest.mark.parametrize("kind", ALL)
 def test_interrupt_before_anything_is_fitted_leaves_nothing(kind: Any) -> None:
-    model = kind(3, random_state=0, engine=Engine(callbacks=[InterruptAtOnce()]))
+    model = of_counts(kind)(3, random_state=0, engine=Engine(callbacks=[InterruptAtOnce()]))
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)
     assert not hasattr(model, "n_features_in_")
@@ -272,7 +275,7 @@ def test_interrupt_before_anything_is_fitted_leaves_nothing(kind: Any) -> None:
 
 @pytest.mark.parametrize("kind", ALL)
 def test_nothing_held_out_cools_to_the_end(kind: Any) -> None:
-    model = kind(3, random_state=0, validation_fraction=0).fit(X)
+    model = of_counts(kind)(3, random_state=0, validation_fraction=0).fit(X)
     assert model.temperature_ == model.trace_[-1].temperature == 1.0
     assert model.outcome_ == "the schedule reached its end"
     assert all(np.isnan(record.heldout) for record in model.trace_)
@@ -284,7 +287,7 @@ def test_patience_is_waited_for(kind: Any) -> None:
     # Few tokens and many components: cooling overfits long before its end.
     sparse = admixture(80, 80, 4, length=25)[0]
     hasty, patient = (
-        kind(8, random_state=0, engine=Engine(patience=p)).fit(sparse) for p in (1, 4)
+        of_counts(kind)(8, random_state=0, engine=Engine(patience=p)).fit(sparse) for p in (1, 4)
     )
     assert len(hasty.trace_) < len(patient.trace_)
     for model, p in ((hasty, 1), (patient, 4)):

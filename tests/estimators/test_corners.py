@@ -73,10 +73,10 @@ def test_a_relaxed_step_kills_no_component() -> None:
 
 def test_equal_rows_with_weights_are_repeated_rows() -> None:
     weight = np.arange(60) % 4
-    settings: dict[str, Any] = {"equal_rows": True, "random_state": 0}
+    settings: dict[str, Any] = {"weighting": "rows", "random_state": 0}
     weighted = OneSidedClustering(3, **settings).fit(TOPIC_EACH, sample_weight=weight)
     repeated = OneSidedClustering(3, **settings).fit(np.repeat(TOPIC_EACH, weight, axis=0))
-    assert weighted.row_total_ == pytest.approx(repeated.row_total_)
+    assert weighted.row_scale_ == pytest.approx(repeated.row_scale_)
     assert weighted.first_critical_ == pytest.approx(repeated.first_critical_)
     np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-7)
 
@@ -85,7 +85,7 @@ def test_equal_rows_hold_out_tokens_not_cells() -> None:
     # A row of one cell has tokens to hold out only while its counts are whole.
     table = np.kron(np.eye(2, dtype=int), np.full((6, 1), 50))
     table[0] *= 3
-    model = OneSidedClustering(2, equal_rows=True, random_state=0).fit(table)
+    model = OneSidedClustering(2, weighting="rows", temper_prior=True, random_state=0).fit(table)
     assert np.isfinite([record.heldout for record in model.trace_]).all()
 
 

@@ -31,7 +31,7 @@ MIXED, TOPICS = admixture(150, 40, K, 60)
 SINGLE, LABELS = one_topic_each(100, 40, K, 60)
 MODELS: dict[str, Any] = {
     "aspects": AspectModel(K, random_state=0, n_jobs=1),
-    "clusters": OneSidedClustering(K, random_state=0, n_jobs=1),
+    "clusters": OneSidedClustering(K, weighting="tokens", random_state=0, n_jobs=1),
     "documents": DocumentMixture(K, random_state=0, n_jobs=1),
     "uniform": DocumentMixture(K, weights="uniform", random_state=0, n_jobs=1),
     "left out": AspectModel(K, leave_one_out=True, random_state=0, n_jobs=1, max_iter=20),

@@ -116,7 +116,7 @@ def test_columns_of_a_large_sample_come_as_the_model_says(model: Any) -> None:
     ("estimator", "kind"),
     [
         (AspectModel(2, random_state=0), "mixed"),
-        (OneSidedClustering(2, random_state=0), "whole"),
+        (OneSidedClustering(2, weighting="tokens", random_state=0), "whole"),
         (DocumentMixture(2, random_state=0), "whole"),
         (HierarchicalClustering(tree=[0, 1], weights="cluster", random_state=0), "whole"),
     ],

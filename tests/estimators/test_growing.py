@@ -34,6 +34,7 @@ from isotherm.maps.corpus import Cooling
 from isotherm.plots import annealing
 from isotherm.viewer.parts.contents import cooling_meta
 from support.corpora import mixture_of_unigrams
+from support.estimators import of_counts
 
 K = 4
 PLANTED = mixture_of_unigrams((120, 80), K, (40, 80), 0.1, seed=5)
@@ -164,7 +165,9 @@ def test_rows_in_proportion_are_one_component_and_a_warning_says_why(
     kind: Any, n_components: str
 ) -> None:
     with pytest.warns(IsothermWarning, match="one component only: two would predict"):
-        model = kind(n_components, random_state=0).fit(np.outer(np.arange(1, 7), [1, 2, 3]))
+        model = of_counts(kind)(n_components, random_state=0).fit(
+            np.outer(np.arange(1, 7), [1, 2, 3])
+        )
     assert model.n_components_ == model.tree_.n_nodes == 1
     np.testing.assert_allclose(model.components_, [[1 / 6, 2 / 6, 3 / 6]])
 
@@ -201,7 +204,7 @@ def test_both_priors_are_tried_where_the_number_of_clusters_is_found() -> None:
     forced = OneSidedClustering("auto", temper_prior=True, random_state=0).fit(PLANTED.counts)
     assert forced.model_.temper_prior is True
     given = OneSidedClustering(3, max_iter=3, random_state=0).fit(PLANTED.counts)
-    assert given.model_.temper_prior is True
+    assert given.model_.temper_prior is False
 
 
 class Interrupts(Callback):
@@ -227,7 +230,7 @@ class Interrupts(Callback):
 )
 def test_an_interrupt_ends_all_runs(run: int, sweep: int, n_components: int) -> None:
     watch = Interrupts(run, sweep)
-    model = OneSidedClustering("auto", engine=Engine(callbacks=[watch]), random_state=0)
+    model = of_counts(OneSidedClustering)("auto", engine=Engine(callbacks=[watch]), random_state=0)
     with pytest.warns(ConvergenceWarning, match="fit was interrupted"):
         model.fit(PLANTED.counts)
     assert (watch.runs, watch.sweeps) == (run, sweep)

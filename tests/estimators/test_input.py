@@ -11,6 +11,7 @@ from isotherm import AspectModel, Counts, DocumentMixture, Engine, OneSidedClust
 from isotherm.data.base import Array
 from support.anneal import place
 from support.corpora import admixture
+from support.estimators import of_counts
 
 ALL = [AspectModel, OneSidedClustering, DocumentMixture]
 X = admixture(60, 30)[0]
@@ -187,6 +188,6 @@ def test_an_unseen_word_is_predicted_by_the_background_alone() -> None:
 @pytest.mark.parametrize("kind", ALL)
 def test_counts_of_one_kind_only(kind: Any) -> None:
     for table in (np.array([[5]]), np.array([[5, 3, 1]]), np.array([[5], [2], [1]])):
-        model = kind(1, **settings()).fit(table)
+        model = of_counts(kind)(1, **settings()).fit(table)
         np.testing.assert_allclose(model.components_[0], table.sum(axis=0) / table.sum())
         np.testing.assert_allclose(model.transform(table), 1.0)

@@ -149,7 +149,7 @@ def test_components_of_a_few_rows_each_are_told_as_found_once() -> None:
     topics = rng.dirichlet(np.full(100, 0.05), 90)
     X = np.array([rng.multinomial(60, topics[i % 90]) for i in range(180)])
     with pytest.warns(IsothermWarning, match="only .* of 90 components are found again"):
-        model = OneSidedClustering("auto", random_state=0).fit(X)
+        model = OneSidedClustering("auto", weighting="tokens", random_state=0).fit(X)
     assert model.n_components_ == 90
     assert (model.reproducibility_ >= FOUND_AGAIN).mean() < 0.5
 

@@ -152,7 +152,7 @@ def test_the_text_of_an_engine_is_what_was_changed() -> None:
     [
         AspectModel(3),
         OneSidedClustering(3),
-        OneSidedClustering(3, equal_rows=True, temper_prior=False),
+        OneSidedClustering(3, weighting="rows", temper_prior=False),
         DocumentMixture(3),
         TwoSidedClustering(3, 3),
     ],
@@ -231,8 +231,9 @@ def test_folds_of_tokens_hold_out_every_token_once() -> None:
 
 
 def test_rows_may_steer_clusters_too() -> None:
-    model = OneSidedClustering(3, engine=Engine(holdout=Rows()), random_state=0).fit(X)
-    tokens = OneSidedClustering(3, random_state=0).fit(X)
+    rows = Engine(holdout=Rows())
+    model = OneSidedClustering(3, temper_prior=True, engine=rows, random_state=0).fit(X)
+    tokens = OneSidedClustering(3, temper_prior=True, random_state=0).fit(X)
     assert model.trace_[0].heldout != tokens.trace_[0].heldout
     assert np.isfinite([record.heldout for record in model.trace_]).all()
 

@@ -22,6 +22,7 @@ def sparse_text(seed: int = 0, n_rows: int = 400) -> Array:
 def energy(X: Array, **settings: object) -> float:
     """Free energy per token at T = 1, where the model is that of plain EM."""
     given = {"temper_prior": False, "validation_fraction": 0, "pseudo_count": 2.0, **settings}
+    given["weighting"] = "tokens"
     model = OneSidedClustering(12, random_state=0, **given).fit(X)
     assert model.temperature_ == 1.0
     return model.free_energy_ / float(X.sum())
@@ -118,6 +119,7 @@ def test_a_schedule_of_ones_own_cools_the_model_itself() -> None:
 def test_a_time_limit_ends_the_cooling_where_it_is() -> None:
     model = OneSidedClustering(
         6,
+        weighting="tokens",
         temper_prior=False,
         engine=Engine(callbacks=[TimeLimit(0.0)]),
         start=Noisy(),

@@ -3,7 +3,9 @@
 import copy
 import dataclasses
 import warnings
+from collections.abc import Callable
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -140,3 +142,8 @@ def timeless(value: Any) -> Any:
 def assert_same_fit(one: Any, two: Any) -> None:
     first, second = ({k: timeless(v) for k, v in vars(x).items()} for x in (one, two))
     assert_same(first, second)
+
+
+def of_counts(kind: type) -> Callable[..., Any]:
+    """The class, set to model the counts themselves, where it can weigh them too."""
+    return partial(kind, weighting="tokens") if kind is OneSidedClustering else kind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ class Kind(NamedTuple):
 
 KINDS = {
     "aspect": Kind("aspect", "AspectModel", grows=True),
-    "clusters": Kind("cluster", "OneSidedClustering", grows=True),
+    "clusters": Kind("cluster", "OneSidedClustering", grows=True, clusters="n_components"),
     "document": Kind("document", "DocumentMixture", grows=True),
     "hierarchy": Kind("hierarchy", "HierarchicalClustering", grows=True),
     "two-sided": Kind("two_sided", "TwoSidedClustering", clusters="n_column_components"),
@@ -41,10 +41,30 @@ KINDS = {
 }
 
 
+# The model of those who ask for topics, and of those who ask for clusters alone.
+TOPICS, CLUSTERS = "aspect", "clusters"
+
+
+def chosen(settings: Mapping[str, Any], given: Container[str]) -> dict[str, Any]:
+    """Settings with the model that is meant where none is named: `--clusters` alone says it."""
+    alone = settings["clusters"] is not None and "model" not in given
+    return {**settings, "model": CLUSTERS if alone else settings["model"]}
+
+
 def check(settings: Mapping[str, Any]) -> None:
     """Refuse what a model has not, before any work."""
     name = settings["model"]
     kind = KINDS[name]
+    if name == CLUSTERS and None not in (settings["topics"], settings["clusters"]):
+        raise IsothermError(
+            f"--topics {settings['topics']} with --clusters {settings['clusters']}: every document "
+            "is in one cluster, which is its topic; give one of the two"
+        )
+    if isinstance(settings["clusters"], str) and name != CLUSTERS:
+        raise IsothermError(
+            f"--clusters {settings['clusters']} with --model {name}: the number can be found for "
+            f"{CLUSTERS}; give a number"
+        )
     if isinstance(settings["topics"], str) and not kind.grows:
         can = ", ".join(one for one, other in KINDS.items() if other.grows)
         raise IsothermError(
@@ -67,12 +87,12 @@ def check(settings: Mapping[str, Any]) -> None:
 def made(settings: Mapping[str, Any], options: argparse.Namespace, verbose: bool | None) -> Any:
     """The estimator that the settings ask for, not fitted."""
     kind = KINDS[settings["model"]]
-    chosen: dict[str, Any] = {"n_components": settings["topics"]}
-    if chosen["n_components"] is None:
-        chosen["n_components"] = "auto" if kind.grows else N_TOPICS
+    values: dict[str, Any] = {"n_components": settings["topics"]}
+    if values["n_components"] is None:
+        values["n_components"] = "auto" if kind.grows else N_TOPICS
     if kind.grows:
-        chosen["max_components"] = settings["max_topics"]
+        values["max_components"] = settings["max_topics"]
     if settings["clusters"] is not None and kind.clusters is not None:
-        chosen[kind.clusters] = settings["clusters"]
+        values[kind.clusters] = settings["clusters"]
     estimator = getattr(import_module(f"isotherm.estimators.{kind.home}"), kind.name)
-    return estimator(**chosen, random_state=settings["seed"], n_jobs=options.jobs, verbose=verbose)
+    return estimator(**values, random_state=settings["seed"], n_jobs=options.jobs, verbose=verbose)

@@ -269,10 +269,10 @@ FITTING = (
     ),
     Option(
         "--clusters",
-        "of documents (pcp, ttmm) or words",
-        read=at_least(1),
+        "groups of documents in place of topics, or auto; of words for two-sided",
+        read=number_or_auto,
         metavar="N",
-        saved=int | None,
+        saved=int | str | None,
         named=("n_column_components", "n_clusters"),
     ),
     Option(

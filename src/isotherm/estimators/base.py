@@ -9,7 +9,7 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -27,7 +27,7 @@ from isotherm.anneal.trace import Outcome, Records
 from isotherm.data.stored import StoredCounts, is_stored
 from isotherm.errors import IsothermError
 from isotherm.estimators import parameters
-from isotherm.estimators.engine import MOVED, SETTINGS, Engine
+from isotherm.estimators.engine import MOVED, RENAMED, SETTINGS, Engine
 from isotherm.estimators.parameters import Checks, integer, number, provides, threads
 from isotherm.kernels.devices import kernels_on
 from isotherm.placement.memory import watched
@@ -122,9 +122,7 @@ class Annealed(BaseEstimator):
         ----------
         **params : any
         """
-        moved = [name for name in params if name in MOVED and name not in self._get_param_names()]
-        if moved:
-            raise IsothermError(_where(moved[0], params[moved[0]], type(self).__name__))
+        _refuse_former(type(self).__name__, self._get_param_names(), params)
         inside = {name: value for name, value in params.items() if name.startswith("engine__")}
         own = {name: params[name] for name in params if name not in inside}
         settings = {name.removeprefix("engine__"): value for name, value in inside.items()}
@@ -291,12 +289,25 @@ def _refusing_moved(init: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(init)
     def checked(self: object, *args: object, **params: object) -> None:
-        for name, value in params.items():
-            if name in MOVED and name not in own:
-                raise IsothermError(_where(name, value, type(self).__name__))
+        _refuse_former(type(self).__name__, own, params)
         init(self, *args, **params)
 
     return checked
+
+
+def _refuse_former(kind: str, own: Container[str], params: Mapping[str, object]) -> None:
+    """Refuse parameters that have another place or name now, and say which."""
+    for name, value in params.items():
+        if name in own:
+            continue
+        if name in MOVED:
+            raise IsothermError(_where(name, value, kind))
+        if name in RENAMED and RENAMED[name][0] in own:
+            new, values = RENAMED[name]
+            raise IsothermError(
+                f"{name}={value!r}; {name} is called {new} now: write "
+                f"{kind}(..., {new}={values[bool(value)]!r})"
+            )
 
 
 def _where(name: str, value: object, kind: str) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from isotherm.anneal.schedule import Exponential, Schedule, Splitting
 from isotherm.anneal.start import Spectral, Start
 from isotherm.data.base import Array
-from isotherm.data.counts import Counts, as_counts
+from isotherm.data.counts import Counts
 from isotherm.data.split import RandomState
 from isotherm.errors import IsothermError
 from isotherm.estimators.engine import SETTINGS, Engine
@@ -28,6 +28,7 @@ from isotherm.estimators.parameters import (
 )
 from isotherm.estimators.plan import Table
 from isotherm.estimators.recipe import Fitted, Recipe
+from isotherm.estimators.weighting import DAMPED, TOKENS, WEIGHTINGS, scale_of, weighted
 from isotherm.models.cluster import Cluster
 from isotherm.models.leave_one_out import ClusterLeaveOneOut
 from isotherm.placement.base import Data
@@ -60,21 +61,26 @@ class OneSidedClustering(GrowingEstimator):
     validation_fraction : float
         Share of the tokens held out to choose the temperature; 0 cools to the end.
     temper_prior : bool or "auto"
-        Temper P(c) together with the likelihood: keeps clusters balanced on sparse text. "auto" is
-        True for a given number of clusters; where the number is found both are tried, and the
-        tempered one is taken if its held-out perplexity is lower by more than a percent (by more
-        than that where few tokens are held out). With False and a given number of clusters, but no
-        schedule, the clusters are cooled with a tempered prior down to T = 1, where both are one
-        model; from there the untempered one is heated for as long as it predicts better (in
-        `trace_` those records have the phase "heating", those before have no held-out score).
-        Cooled by itself, as with a schedule, a few clusters take nearly all rows.
+        Temper P(c) together with the likelihood: keeps clusters balanced on sparse text. With False
+        and a given number of clusters, but no schedule, the clusters are cooled with a tempered
+        prior down to T = 1, where both are one model; from there the untempered one is heated for
+        as long as it predicts better (in `trace_` those records have the phase "heating", those
+        before have no held-out score), so that clusters may be of any size. Cooled by itself, as
+        with a schedule, a few clusters take nearly all rows. "auto" is False for a given number of
+        clusters, but True with a schedule, with `weighting="tokens"` and with `leave_one_out`;
+        where the number is found both are tried, and the tempered one is taken if its held-out
+        perplexity is lower by more than a percent (by more than that where few tokens are held
+        out).
     pseudo_count : float, optional
         Counts added to every cluster, spread over the columns like the corpus; by default 5 % of
         the counts that a cluster has on average. With n_components="auto" those of the one cluster
         at the start, which all that come of it share; by default none without a tempered prior.
-    equal_rows : bool
-        Give every row the same total before clustering (distributional clustering: rows are
-        compared by their distributions alone).
+    weighting : {"damped", "rows", "tokens"}
+        How much the counts of a row weigh. "damped": a count n as log(1 + n), and a row as much as
+        any other (Euclidean norm), so that neither long rows nor columns that a row repeats decide
+        where rows belong: for documents. "rows": as they are, but every row with the same total
+        (distributional clustering: rows are compared by their distributions alone). "tokens":
+        every token weighs the same; the model of the counts themselves, as in the papers.
     leave_one_out : bool
         Compute the posterior of a row from the counts of all other rows (eqs. 46, 47):
         less overfitting with many clusters. Needs pseudo-counts; the free energy may rise, rows may
@@ -118,7 +124,7 @@ class OneSidedClustering(GrowingEstimator):
     _parameters: ClassVar[Checks] = {
         "temper_prior": one_of(True, False, AUTO),
         "pseudo_count": optional(number(0.0)),
-        "equal_rows": flag,
+        "weighting": one_of(*WEIGHTINGS),
         "leave_one_out": flag,
     }
     _takes = frozenset(SETTINGS) - {"memory_limit"}
@@ -135,7 +141,7 @@ class OneSidedClustering(GrowingEstimator):
         validation_fraction: float = 0.1,
         temper_prior: bool | str = "auto",
         pseudo_count: float | None = None,
-        equal_rows: bool = False,
+        weighting: str = DAMPED,
         leave_one_out: bool = False,
         tol: float = 1e-4,
         max_iter: int = 100,
@@ -152,7 +158,7 @@ class OneSidedClustering(GrowingEstimator):
         self.validation_fraction = validation_fraction
         self.temper_prior = temper_prior
         self.pseudo_count = pseudo_count
-        self.equal_rows = equal_rows
+        self.weighting = weighting
         self.leave_one_out = leave_one_out
         self.tol = tol
         self.max_iter = max_iter
@@ -187,38 +193,49 @@ class OneSidedClustering(GrowingEstimator):
             )
 
     def _recipe(self, table: Table) -> Recipe:
-        if self.equal_rows:
-            totals = table.counts.row_totals
-            count = (totals > 0) * (1.0 if table.weight is None else table.weight)
-            self.row_total_ = float(count @ totals / count.sum())
+        total = table.total
+        if self.weighting != TOKENS:
+            self.row_scale_, total = scale_of(table, self.weighting)
         K = self._n_first
-        share = 0.05 * table.total / K if self.pseudo_count is None else self.pseudo_count
+        share = 0.05 * total / K if self.pseudo_count is None else self.pseudo_count
         kind = ClusterLeaveOneOut if self.leave_one_out else Cluster
-        model = kind(K, share, bool(self.temper_prior))
+        model = kind(K, share, self._tempers_prior)
         models: tuple[Cluster, ...] = (model,)
         if self._grows and self.temper_prior == AUTO:
             # On clean data a tempered prior splits too often; on sparse text nothing else works.
             pseudo = self.pseudo_count or 0.0
             models = (replace(model, temper_prior=False, pseudo_count=pseudo), model)
-        return self._growing(
+        recipe = self._growing(
             models,
             Exponential(rate=0.93, end=1.0, margin=0.6),
             # On sparse text all splits come within a few degrees, far above the best temperature.
             Splitting(rate=0.98, idle=0.93, end=1.0),
             Spectral(size=1.0),
         )
+        plain = self.weighting == TOKENS
+        return recipe if plain else replace(recipe, weigh=self._weighted_held_out)
+
+    @property
+    def _tempers_prior(self) -> bool:
+        """Whether P(c) is tempered, as the last of the models has it."""
+        if self.temper_prior != AUTO:
+            return bool(self.temper_prior)
+        plain = self.weighting == TOKENS or self.leave_one_out
+        return self._grows or plain or self.schedule is not None or self._n_first == 1
 
     def _data(self, counts: AnyCounts, weight: Array | None, *, new: bool = False) -> Data:
-        if self.equal_rows:
-            counts = counts.changed(self._of_equal_totals)
+        if self.weighting != TOKENS:
+            counts = counts.changed(self._weighted)
         return super()._data(counts, weight, new=new)
 
-    def _of_equal_totals(self, counts: Counts) -> Counts:
-        """Counts whose rows all have the mean total of the fit."""
-        totals = counts.row_totals
-        factor = np.divide(self.row_total_, totals, out=np.zeros_like(totals), where=totals > 0)
-        scaled = sparse.csr_array(sparse.diags_array(factor) @ counts.matrix)
-        return as_counts(scaled, counts.row_names, counts.column_names, allow_empty=True)
+    def _weighted_held_out(self, counts: AnyCounts, weight: Array | None) -> AnyCounts:
+        """Held-out tokens, so that a few long rows do not choose the temperature."""
+        scale, _ = scale_of(Table(counts, weight, self._data), self.weighting)
+        return counts.changed(partial(weighted, weighting=self.weighting, scale=scale))
+
+    def _weighted(self, counts: Counts) -> Counts:
+        """Rows as the fit compares them."""
+        return weighted(counts, self.weighting, self.row_scale_)
 
     def _attributes(self, fitted: Fitted) -> None:
         self.labels_ = self.row_weights_.argmax(axis=1)

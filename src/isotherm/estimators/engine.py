@@ -106,6 +106,9 @@ MOVED = {
     **dict.fromkeys(ROWS, "holdout=Rows({})"),
 }
 
+# Names that parameters of estimators had once -> the name of today, and the values for False, True.
+RENAMED = {"equal_rows": ("weighting", ("tokens", "rows"))}
+
 
 def _default(name: str, value: object) -> bool:
     """Whether a setting has its default value; of callbacks any empty sequence is one."""

@@ -31,10 +31,11 @@ from isotherm.estimators.leveled import (
     cooled_half,
     with_levels,
 )
-from isotherm.estimators.parameters import Checks, integer, number_or_auto
+from isotherm.estimators.parameters import AUTO, Checks, integer, number_or_auto
 from isotherm.estimators.plan import Plan, Table
 from isotherm.estimators.recipe import Fitted, Recipe, cool_plainly, planned, settled, steered
 from isotherm.estimators.starts.untempered import cooled_tempered, has_untempered_prior
+from isotherm.estimators.trials import Solution
 from isotherm.kernels.cpu.dense import one_blas_thread
 from isotherm.models.base import CountModel
 from isotherm.placement.base import Data
@@ -102,7 +103,7 @@ class GrowingEstimator(Leveled):
         def grow() -> Fitted:
             return super(GrowingEstimator, self)._fitted(table, rng)
 
-        return with_levels(self, table, grow, _refitted, cooled_half)
+        return with_levels(self, table, grow, _refitted, _fitted_half)
 
     def _starts(self, n_components: int) -> list[tuple[CountModel, Array]]:
         """Where else a cut may begin: a model, and distributions over columns (J, K)."""
@@ -217,6 +218,15 @@ def _refitted(model: GrowingEstimator, table: Table, finer: GrowingEstimator | N
     """A level: a fit of its number, or what the next finer one comes to when it is put together."""
     starts = [] if finer is None else finer._starts(model._n_first)
     return model._settled_from(table, starts)
+
+
+def _fitted_half(
+    model: GrowingEstimator, table: Table, temperature: float | None, first_critical: float
+) -> Solution:
+    """A fit of half of the rows; where both priors would do, with the one that takes less time."""
+    if getattr(model, "temper_prior", None) == AUTO:
+        model.temper_prior = True
+    return cooled_half(model, table, temperature, first_critical)
 
 
 def cool_and_grow(recipe: Recipe, annealer: Annealer, plan: Plan, rng: Rng) -> Fit:

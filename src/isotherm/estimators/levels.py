@@ -38,7 +38,7 @@ STEP, MOST = 3.3, 4
 OF_ALL = frozenset(
     (
         *("unigram_", "background_", "n_features_in_", "feature_names_in_", "row_names_"),
-        *("row_totals_", "row_marginal_", "row_total_", "precision_", "peak_memory_"),
+        *("row_totals_", "row_marginal_", "row_scale_", "precision_", "peak_memory_"),
         *("levels_", "path_", "first_critical_", EDITS, BEFORE, PINNED),
     )
 )

@@ -8,7 +8,7 @@ one, ended where folds say if there are any.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -34,6 +34,10 @@ from isotherm.placement.base import Data
 from isotherm.placement.place import AnyCounts
 
 log = logging.getLogger("isotherm")
+
+
+# From held-out counts and weights of their rows to what is scored.
+Weigh = Callable[[AnyCounts, Array | None], AnyCounts]
 
 
 class Place(Protocol):
@@ -78,11 +82,16 @@ class Hold:
 
 @dataclass(frozen=True)
 class Table:
-    """Counts (I, J) with weights of their rows (I,), and how they are placed."""
+    """Counts (I, J) with weights of their rows (I,), and how they are placed.
+
+    `weigh` is what held-out tokens count where rows do not weigh as they are; `place` sees to the
+    rest.
+    """
 
     counts: Any
     weight: Array | None
     place: Place
+    weigh: Weigh | None = None
 
     @property
     def total(self) -> float:
@@ -119,7 +128,7 @@ class Table:
         if self.counts.in_memory:
             pairs = hold_out_rows(self.counts, 0.5, seed)
             both = [
-                Table(self.counts.take_rows(rows), self._weight_of(rows), self.place)
+                replace(self, counts=self.counts.take_rows(rows), weight=self._weight_of(rows))
                 for rows in pairs
             ]
         else:
@@ -149,7 +158,7 @@ class Table:
     def _fold_of_tokens(self, rest: AnyCounts, held: AnyCounts) -> Fold | None:
         """Tokens of the same rows: their perplexity (Hofmann's validation perplexity)."""
         data = self.place(rest, self.weight)
-        beside = data.beside(held)
+        beside = data.beside(held if self.weigh is None else self.weigh(held, self.weight))
         if data.summary.total > 0 and beside.summary.total > 0:
             return Fold(data, HeldoutTokens(beside))
         return None
@@ -160,7 +169,7 @@ class Table:
     def _of(self, rows: Array) -> Table:
         """The table with weight for some rows (I,) alone."""
         own = np.ones(len(rows)) if self.weight is None else self.weight
-        return Table(self.counts, own * rows, self.place)
+        return replace(self, weight=own * rows)
 
     def _fold_of_rows(self, rule: Rows, rest: Array, held: Array) -> Fold | None:
         """Whole rows, by their numbers: Choi's total perplexity."""

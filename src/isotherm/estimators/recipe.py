@@ -23,7 +23,7 @@ from isotherm.anneal.schedule import Fixed, Schedule
 from isotherm.anneal.start import Noisy, Start, state_of
 from isotherm.anneal.trace import Fit, Outcome
 from isotherm.errors import warn
-from isotherm.estimators.plan import Hold, Plan, Table, curve_over_folds, ended_at
+from isotherm.estimators.plan import Hold, Plan, Table, Weigh, curve_over_folds, ended_at
 from isotherm.kernels.cpu.dense import one_blas_thread
 from isotherm.models.base import Model
 from isotherm.tree import Tree
@@ -72,6 +72,8 @@ class Recipe:
         From plan and fit to the tree of the components.
     hold : Hold
         What is held out, and how long its rule waits.
+    weigh : callable, optional
+        What held-out tokens count, where rows do not weigh as they are.
     """
 
     models: tuple[Model, ...]
@@ -82,6 +84,7 @@ class Recipe:
     way: Way = cool_and_settle
     tree: Callable[[Plan, Fit], Tree] | None = None
     hold: Hold = field(default_factory=Hold)
+    weigh: Weigh | None = None
 
 
 class Fitted(NamedTuple):
@@ -116,6 +119,7 @@ def fit_table(recipe: Recipe, table: Table, annealer: Annealer, rng: Rng) -> Fit
 def planned(recipe: Recipe, table: Table, annealer: Annealer) -> tuple[Plan, Curve | None]:
     """What to cool on and what steers the stop; with folds, where they say that it is."""
     full, hold = table.placed(), recipe.hold
+    table = replace(table, weigh=recipe.weigh)
     plan = Plan(full, full, None, recipe.schedule)
     if hold.folds is not None:
         # The user's callbacks are for the fit itself, not for every fold.

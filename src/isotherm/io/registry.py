@@ -82,7 +82,7 @@ PLAIN: dict[str, type[object]] = {
 
 
 # What a fit set in earlier versions -> what it is called now.
-RENAMED = {"row_ids_": "row_names_"}
+RENAMED = {"row_ids_": "row_names_", "row_total_": "row_scale_"}
 # Fields that files of earlier versions do not have.
 LATER: dict[str, tuple[str, ...]] = {
     "Record": ("entropy", "phase"),
@@ -207,8 +207,12 @@ def _made(kind: type[object], values: Fields) -> Any:
 
 
 def _of_this_version(kind: type[Any], params: Fields) -> Fields:
-    """Parameters with those in `engine` that earlier versions had beside it."""
+    """Parameters by their names of today, those in `engine` that earlier versions had beside it."""
     own = inspect.signature(kind).parameters
+    for former, (name, values) in engines.RENAMED.items():
+        if former in params and name in own:
+            renamed = {name: values[bool(params[former])]}
+            params = {key: one for key, one in params.items() if key != former} | renamed
     old = {name: params[name] for name in params if name in engines.MOVED and name not in own}
     if not old or "engine" in params:
         return params

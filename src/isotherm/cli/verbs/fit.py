@@ -66,7 +66,7 @@ def _begin(options: argparse.Namespace, final: Path, held: ExitStack) -> Run:
     """A new run, with counts and documents."""
     source = existing(options.source, "documents or counts")
     _check_place(options, source)
-    settings = settings_of(options, saved("fit"))
+    settings = models.chosen(settings_of(options, saved("fit")), options.given)
     models.check(settings)
     work = runs.unfinished(final)
     check_folder(final)
