@@ -15,6 +15,9 @@ from isotherm.data.base import Array
 from isotherm.data.counts import Counts
 from isotherm.errors import IsothermError
 
+# An edge between rows with next to nothing in common is an edge all the same.
+LEAST_WEIGHT = 1e-12
+
 
 def idf(counts: Counts) -> Array:
     """Weights log(N / df) of the columns, (J,); 0 for a column that no row has."""
@@ -52,6 +55,32 @@ def edges(found: Array, n_columns: int) -> sparse.csr_array:
     ones = np.ones(len(rows))
     shape = (len(found), n_columns)
     return canonical(sparse.coo_array((ones, (rows, found[rows, places])), shape=shape))
+
+
+def joined(found: Array, similarities: Array, weights: str) -> sparse.csr_array:
+    """Graph (N, N) with an edge wherever one of two rows is among the best of the other.
+
+    Parameters
+    ----------
+    found : (N, r) int
+        Indices; -1 is none.
+    similarities : (N, r) float
+        Between 0 and 1.
+    weights : {"equal", "similarity", "heat"}
+    """
+    graph = edges(found, len(found))
+    if weights != "equal":
+        rows, places = np.nonzero(found >= 0)
+        alike = np.maximum(similarities[rows, places], LEAST_WEIGHT)
+        pairs = (rows, found[rows, places])
+        graph = canonical(sparse.coo_array((alike, pairs), shape=graph.shape))
+    graph = canonical(graph.maximum(graph.T))
+    if weights == "heat":
+        away = np.maximum(1.0 - graph.data, 0.0)
+        mean = away.mean() if len(away) else 0.0
+        # Where all linked rows coincide every edge is 1, as an edge of length 0 is.
+        graph.data = np.maximum(np.exp(-away / (mean if mean > 0 else 1.0)), LEAST_WEIGHT)
+    return graph
 
 
 def matrix_of(W: object) -> sparse.csr_array:

@@ -18,6 +18,7 @@ from isotherm.data.counts import Counts, as_counts
 from isotherm.data.split import RandomState
 from isotherm.errors import IsothermError, warn
 from isotherm.graph import labels as parts
+from isotherm.graph import vectors as dense
 from isotherm.kernels.cpu import neighbors
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
 
 METHODS = ("auto", "exact", "rare_words", "descent")
 WEIGHTINGS = ("idf", "none")
+WEIGHTS = ("equal", "similarity", "heat")
 # The cost of the exact search grows with the square of the number of rows.
 EXACT_UP_TO = 100_000
 # "rare_words" looks for candidates by the rarest columns, which take this share of the additions.
@@ -147,13 +149,22 @@ class Neighbors:
         -------
         scipy.sparse.csr_array, (N, N) float64
         """
+        return parts.joined(*self.among(), "equal")
+
+    def among(self) -> tuple[Array, Array]:
+        """The training rows most alike to each training row, itself left out.
+
+        Returns
+        -------
+        indices : (N, r) int64
+            The best first; -1 where no more rows have anything in common; r is at most N - 1.
+        similarities : (N, r) float64
+        """
         n_rows = self.rows.shape[0]
         r = min(self.n_neighbors, n_rows - 1)
         if r == 0:
-            return parts.edges(np.empty((n_rows, 0), np.int64), n_rows)
-        found, _ = self._search(self.rows, r, np.arange(n_rows))
-        edges = parts.edges(found, n_rows)
-        return parts.canonical(edges.maximum(edges.T))
+            return np.empty((n_rows, 0), np.int64), np.empty((n_rows, 0))
+        return self._search(self.rows, r, np.arange(n_rows))
 
     def of_new(self, counts: Counts) -> sparse.csr_array:
         """Neighbours (I, N) of new rows among the training rows, 0 and 1; each row by itself.
@@ -215,59 +226,95 @@ class Neighbors:
 
 
 def neighbor_graph(
-    X: object,
+    X: object = None,
     n_neighbors: int = 10,
     *,
+    vectors: object = None,
     y: object = None,
     max_label_edges: int | None = None,
     method: str = "auto",
     weighting: str = "idf",
+    weights: str = "equal",
     n_threads: int | None = None,
     random_state: RandomState = None,
 ) -> sparse.csr_array:
-    """Graph (N, N) of the nearest neighbours among rows of counts, with what labels say.
+    """Graph (N, N) of the nearest neighbours among rows of counts or vectors, and of labels.
 
     Parameters
     ----------
-    X : Counts, sparse matrix or array, array-like, data frame or AnnData, (N, J)
+    X : Counts, sparse matrix or array, array-like, data frame or AnnData, (N, J), optional
         Counts, or any other numbers >= 0 such as histograms.
     n_neighbors, method, weighting, n_threads
-        As in `Neighbors.of`.
+        As in `Neighbors.of`; of vectors all pairs are compared, and the last three mean nothing.
+    vectors : array-like or sparse matrix, (N, D), optional
+        Vectors of any sign in place of counts, such as embeddings of the documents by a language
+        model: neighbours are then alike in meaning, not in words. How alike two rows are is the
+        cosine of their angle; rows at right angles or more are no neighbours.
     y : array-like (N,), optional
         Labels, -1 or missing for unknown ones; see `with_labels`. Never give it labels of test
         rows.
     max_label_edges : int, optional
         As in `with_labels`.
+    weights : {"equal", "similarity", "heat"}
+        Weights of the edges: 1; how alike the rows are, s; or the heat kernel
+        `exp(-(1 - s) / t)`, where t is the mean of 1 - s over all edges. Of vectors of length one
+        1 - s is half the squared distance.
     random_state : None, int or numpy Generator
         Random numbers of "descent" and of `max_label_edges`.
 
     Returns
     -------
     scipy.sparse.csr_array, (N, N) float64
-        Symmetric, 0 and 1, with a zero diagonal.
+        Symmetric, with a zero diagonal; edges are 1 unless `weights` says otherwise, and those
+        that labels add are 1 always.
 
     Examples
     --------
     >>> W = neighbor_graph([[3, 1, 0, 1], [2, 0, 0, 0], [0, 0, 3, 1], [0, 1, 2, 0]], 1)
     >>> W.indices
     array([1, 0, 3, 2], dtype=int32)
+    >>> neighbor_graph(vectors=[[1.0, 0.1], [0.9, 0.2], [-1.0, 2.0]], n_neighbors=1).nnz
+    4
     """
-    counts = as_counts(X)
-    rng = np.random.default_rng(random_state)
-    found = Neighbors.of(
-        counts, n_neighbors,
-        method=method, weighting=weighting, n_threads=n_threads, random_state=rng,
-    )  # fmt: skip
-    codes = None if y is None else parts.label_codes(y, counts.n_rows)
+    if (X is None) == (vectors is None):
+        given = "neither" if X is None else "both"
+        raise IsothermError(
+            f"neighbor_graph was given {given} of X and vectors; give counts as X, or vectors=",
+            parameter="vectors",
+        )
+    _checks.one_of("weights", weights, WEIGHTS)
     if max_label_edges is not None:
         _checks.integer("max_label_edges", max_label_edges, 1)
+    rng = np.random.default_rng(random_state)
+    if X is None:
+        found = _nearest_vectors(vectors, n_neighbors)
+    else:
+        found = _nearest_counts(
+            Neighbors.of(
+                as_counts(X), n_neighbors,
+                method=method, weighting=weighting, n_threads=n_threads, random_state=rng,
+            )
+        )  # fmt: skip
+    codes = None if y is None else parts.label_codes(y, len(found[0]))
+    graph = parts.joined(*found, weights)
+    return graph if codes is None else parts.labelled(graph, codes, max_label_edges, rng)
+
+
+def _nearest_vectors(vectors: object, n_neighbors: int) -> tuple[Array, Array]:
+    """Neighbours of each row of a table of vectors, and their cosines."""
+    _checks.integer("n_neighbors", n_neighbors, 1)
+    rows = dense.as_vectors(vectors)
+    return dense.nearest(rows, min(n_neighbors, rows.shape[0] - 1))
+
+
+def _nearest_counts(found: Neighbors) -> tuple[Array, Array]:
+    """Neighbours of each row of counts, and how alike they are; says where there are none."""
     if not found.rows.nnz:
         warn(
             "No two rows have anything in common: every column of X is in all rows or in none, "
             'so that all weights are 0. Histograms may need weighting="none".'
         )
-    graph = found.graph()
-    return graph if codes is None else parts.labelled(graph, codes, max_label_edges, rng)
+    return found.among()
 
 
 def with_labels(
