@@ -38,12 +38,18 @@ from isotherm.anneal.schedule import Fixed
 from isotherm.anneal.start import Noisy
 from isotherm.estimators.starts.linked import NearTopics, RandomRows
 from isotherm.evaluate import Draw, accuracies, draw
-from isotherm.graph.neighbors import Neighbors, with_labels
+from isotherm.graph.neighbors import Neighbors
 from isotherm.kernels.cpu.backend import available_threads
 
 N_ROWS, LABELS, SIZES, STRENGTHS = 100, (1, 3, 5, 10), (20, 60, 100), (1, 10, 100)
-LAMBDAS = {"LapPLSI": (10, 100, 1000), "LTM": (10, 100)}
+LAMBDAS = {"LapPLSI": (1, 10, 100, 300, 1000), "LTM": (1, 10, 100, 1000)}
+# Rows of each class that are drawn; None is all rows, of classes that differ in size.
+COLLECTIONS: dict[str, int | None] = {"20news": N_ROWS, "yahoo-k1b": None, "reuters": None}
+# A word is in so many documents of the collection at least.
+LEAST = {"20news": 20, "yahoo-k1b": 5, "reuters": 5}
 RANDOM = ", random start"
+# What `--strengths` compares, on all collections.
+BRIEF = ("LapPLSI auto", *(f"LapPLSI {value}" for value in LAMBDAS["LapPLSI"]), "DTM")
 # What the paper compares with, and what it does not.
 RIVALS = ("pLSA", "LDA", "NMF", "PCA", "counts")
 STRONGER = ("pLSA, annealed", "tf-idf", "NMF of tf-idf", "PCA of tf-idf")
@@ -143,7 +149,7 @@ def graph_models(topics: AspectModel, seed: int) -> dict[str, Any]:
     As they come each of them would make the same annealed start again; it is made once here.
     """
     K, near = len(topics.weights_), NearTopics.of(topics)
-    models: dict[str, Any] = {}
+    models: dict[str, Any] = {"LapPLSI auto": LapPLSI(K, random_state=seed, n_jobs=1, start=near)}
     for ending, start in (("", near), (RANDOM, RandomRows())):
         own = {"random_state": seed, "n_jobs": 1, "start": start}
         models |= {
@@ -160,21 +166,38 @@ def graph_models(topics: AspectModel, seed: int) -> dict[str, Any]:
 # ---------------------------------------------------------------- one draw
 
 
-def collection() -> tuple[Counts, np.ndarray]:
-    """Training postings over words in at least 20 of all postings, and their groups."""
-    whole = common.counts("20news").keep_columns(min_rows=20).matrix
-    folder = common.data_folder() / "20news"
-    train = np.array((folder / "split.txt").read_text().split()) == "train"
-    labels = np.loadtxt(folder / "labels.txt", dtype=int)
-    return Counts(sparse.csr_array(whole[np.flatnonzero(train)])), labels[train]
+def collection(name: str) -> tuple[Counts, np.ndarray]:
+    """Counts and classes: training postings of the newsgroups, or all documents with one class."""
+    file = {"reuters": "five-counts.npz"}.get(name, "counts.npz")
+    whole = Counts(sparse.load_npz(common.data_file(f"{name}/{file}")))
+    matrix = whole.keep_columns(min_rows=LEAST[name]).matrix
+    folder = common.data_folder() / name
+    labels = np.loadtxt(folder / file.replace("counts.npz", "labels.txt"), dtype=int)
+    if name == "20news":
+        own = np.array((folder / "split.txt").read_text().split()) == "train"
+    elif name == "reuters":
+        own = np.loadtxt(folder / "five-multilabels.txt", dtype=int).sum(axis=1) == 1
+    else:
+        own = np.ones(len(labels), bool)
+    return Counts(sparse.csr_array(matrix[np.flatnonzero(own)])), labels[own]
 
 
-def score_draw(task: tuple[int, tuple[int, ...], tuple[int, ...]]) -> list[Score]:
+class Task(NamedTuple):
+    """A draw; `brief` leaves out the rivals, the random starts and LTM."""
+
+    collection: str
+    seed: int
+    sizes: tuple[int, ...]
+    labels: tuple[int, ...]
+    brief: bool
+
+
+def score_draw(task: Task) -> list[Score]:
     """All models on one draw."""
-    seed, sizes, n_labels = task
+    seed, n_labels = task.seed, task.labels
     warnings.simplefilter("ignore")
-    counts, groups = collection()
-    drawn = {n: draw(groups, N_ROWS, n, seed) for n in n_labels}
+    counts, groups = collection(task.collection)
+    drawn = {n: draw(groups, COLLECTIONS[task.collection], n, seed) for n in n_labels}
     rows = Counts(sparse.csr_array(counts.matrix[drawn[n_labels[0]].rows]))
     links = Neighbors.of(rows, n_threads=1).graph()
     scores = [
@@ -182,13 +205,24 @@ def score_draw(task: tuple[int, tuple[int, ...], tuple[int, ...]]) -> list[Score
         for name, table in (("counts", plain_words(rows)), ("tf-idf", weighted_words(rows)))
         for n in n_labels
     ]
-    for K in sizes:
-        scores += _unsupervised(K, rows, drawn, seed)
+    for K in task.sizes:
+        if not task.brief:
+            scores += _unsupervised(K, rows, drawn, seed)
         topics = AspectModel(K, random_state=seed, n_jobs=1).fit(rows)
+        models = graph_models(topics, seed)
+        if task.brief:
+            models = {name: models[name] for name in BRIEF}
         for n in n_labels:
-            graph = with_labels(links, drawn[n].known)
-            scores += _supervised(topics, rows, graph, drawn[n], n, seed)
+            scores += _supervised(models, K, Known(rows, links, drawn[n]), n, seed)
     return scores
+
+
+class Known(NamedTuple):
+    """Counts, links by content, and the labels that are shown."""
+
+    rows: Counts
+    links: Any
+    drawn: Draw
 
 
 def _unsupervised(K: int, rows: Counts, drawn: dict[int, Draw], seed: int) -> list[Score]:
@@ -203,15 +237,13 @@ def _unsupervised(K: int, rows: Counts, drawn: dict[int, Draw], seed: int) -> li
     return scores
 
 
-def _supervised(
-    topics: AspectModel, rows: Counts, graph: Any, drawn: Draw, n: int, seed: int
-) -> list[Score]:
-    scores, K = [], len(topics.weights_)
-    for name, model in graph_models(topics, seed).items():
-        begin = time.perf_counter()
-        features = model.fit(rows, graph=graph).row_weights_
-        took = time.perf_counter() - begin
-        found = accuracies(features, drawn, strengths=STRENGTHS)
+def _supervised(models: dict[str, Any], K: int, known: Known, n: int, seed: int) -> list[Score]:
+    scores = []
+    for name, model in models.items():
+        begin = time.process_time()
+        fitted = model.fit(known.rows, known.drawn.known, graph=known.links)
+        took = time.process_time() - begin
+        found = accuracies(fitted.row_weights_, known.drawn, strengths=STRENGTHS)
         scores.append(Score(name, K, n, seed, tuple(found), took))
     return scores
 
@@ -313,24 +345,91 @@ def _of(scores: Sequence[Score], model: str, K: int, n: int) -> np.ndarray:
     return table[:, table.mean(axis=0).argmax()]
 
 
+def score_draws(tasks: Sequence[Task]) -> list[Score]:
+    """Scores of all tasks, one process to a core, each with one thread."""
+    # Fits this small gain nothing from more threads.
+    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    scores: list[Score] = []
+    with ProcessPoolExecutor(available_threads(), get_context("spawn")) as pool:
+        for task, part in zip(tasks, pool.map(score_draw, tasks), strict=True):
+            scores += part
+            print(f"{task.collection}: draw {task.seed + 1}", flush=True)
+    return scores
+
+
+def compare_strengths(
+    draws: int, sizes: Sequence[int], n_labels: Sequence[int], info: dict[str, Any]
+) -> None:
+    """LapPLSI with the strength it chooses and with fixed ones, and DTM, on all collections."""
+    rows: list[dict[str, Any]] = []
+    for name in COLLECTIONS:
+        tasks = [Task(name, seed, tuple(sizes), tuple(n_labels), True) for seed in range(draws)]
+        rows += [{"collection": name, **row} for row in averages(score_draws(tasks))]
+    summary = strength_summary(rows)
+    common.print_table(summary, "By collection and labels, means over numbers of topics")
+    targets = [
+        common.Target(
+            "chosen - best fixed strength of each cell in hindsight, mean of all cells",
+            float(np.mean([row["next to the best"] for row in summary])),
+            low=-0.02,
+        ),
+        common.Target(
+            "chosen - DTM, mean of all cells",
+            float(np.mean([row["next to DTM"] for row in summary])),
+            low=0.0,
+        ),
+    ]
+    judged = common.print_targets(targets)
+    common.write_results(
+        "semi_supervised-strengths", info, table=rows, summary=summary, targets=judged
+    )
+
+
+def strength_summary(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Accuracies by collection and labels, means over K, and what the chosen strength gains."""
+    found = []
+    for name, n in dict.fromkeys((row["collection"], row["labels"]) for row in rows):
+        own = [r for r in rows if (r["collection"], r["labels"]) == (name, n)]
+        cells: dict[int, dict[str, float]] = {}
+        for row in own:
+            cells.setdefault(row["K"], {})[row["model"]] = row["accuracy"]
+        plain = cells.pop(0)
+        fixed = [[cell[f"LapPLSI {v}"] for v in LAMBDAS["LapPLSI"]] for cell in cells.values()]
+        chosen = [cell["LapPLSI auto"] for cell in cells.values()]
+        other = [cell["DTM"] for cell in cells.values()]
+        found.append(
+            {"collection": name, "labels": n, "tf-idf": plain["tf-idf"]}
+            | {"DTM": float(np.mean(other)), "least of DTM": min(other)}
+            | {f"LapPLSI {v}": float(np.mean(column)) for v, column in
+               zip(LAMBDAS["LapPLSI"], np.transpose(fixed), strict=True)}
+            | {"LapPLSI auto": float(np.mean(chosen)), "least of auto": min(chosen)}
+            | {"next to the best": float(np.mean(np.subtract(chosen, np.max(fixed, axis=1))))}
+            | {"next to DTM": float(np.mean(np.subtract(chosen, other)))}
+        )  # fmt: skip
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES))
     parser.add_argument("--labels", type=int, nargs="*", default=list(LABELS))
+    parser.add_argument("--collection", choices=list(COLLECTIONS), default="20news")
+    parser.add_argument(
+        "--strengths",
+        action="store_true",
+        help="only how the strength of LapPLSI is chosen, on all collections: a result of its own",
+    )
     options = parser.parse_args()
     info = common.machine()
     common.print_machine(info)
     sizes, n_labels = tuple(options.sizes), tuple(options.labels)
-    # One process to a core, each with one thread: fits this small gain nothing from more.
-    workers = available_threads()
-    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    tasks = [(seed, sizes, n_labels) for seed in range(options.draws)]
-    scores: list[Score] = []
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        for part in pool.map(score_draw, tasks):
-            scores += part
-            print(f"draw {part[0].seed + 1} of {options.draws}", flush=True)
+    if options.strengths:
+        compare_strengths(options.draws, sizes, n_labels, info)
+        return
+    where = options.collection
+    tasks = [Task(where, seed, sizes, n_labels, False) for seed in range(options.draws)]
+    scores = score_draws(tasks)
     rows = averages(scores)
     for K in sizes:
         print_size(rows, K, n_labels)
@@ -347,7 +446,7 @@ def main() -> None:
     common.print_table(starts, "What the annealed start gains in accuracy, over labels")
     judged = common.print_targets(targets)
     common.write_results(
-        "semi_supervised",
+        "semi_supervised" if where == "20news" else f"semi_supervised-{where}",
         info,
         table=rows,
         gaps=gaps,

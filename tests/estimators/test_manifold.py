@@ -35,6 +35,7 @@ from isotherm import (
     Neighbors,
     Noisy,
 )
+from isotherm.estimators import strengths
 from isotherm.estimators.starts.linked import NearTopics, RandomRows
 from isotherm.graph.neighbors import with_labels
 from support.corpora import admixture, one_topic_each
@@ -45,8 +46,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:the graph has:isotherm.IsothermW
 
 KINDS: dict[str, Any] = {
     "lap": lambda **s: LapPLSI(3, **s),
-    "lap-jacobi": lambda **s: LapPLSI(3, method="jacobi", **s),
-    "lap-cai": lambda **s: LapPLSI(3, method="cai", **s),
+    "lap-100": lambda **s: LapPLSI(3, regularization=100, **s),
+    "lap-jacobi": lambda **s: LapPLSI(3, regularization=100, method="jacobi", **s),
+    "lap-cai": lambda **s: LapPLSI(3, regularization=100, method="cai", **s),
     "ltm": lambda **s: LTM(3, **s),
     "ltm-exact": lambda **s: LTM(3, method="exact", regularization=5.0, **s),
     "dtm": lambda **s: DTM(3, **s),
@@ -78,7 +80,10 @@ def test_attributes(make: Any) -> None:
     assert model.graph_.shape == (90, 90)
     assert (model.temperature_ > 1.0) == (make is KINDS["dtm"])
     assert len(model.trace_) == 1
-    assert model.n_iter_ == model.trace_[0].sweeps <= 30
+    sweeps = model.trace_[0].sweeps
+    assert sweeps <= 30
+    # Those along a path of strengths count as well.
+    assert model.n_iter_ > sweeps if make is KINDS["lap"] else model.n_iter_ == sweeps
     assert np.isfinite(model.free_energy_)
     assert model.n_features_in_ == J
     assert model.describe().startswith(type(model).__name__ + ": 3 components")
@@ -213,7 +218,7 @@ def test_new_rows_solve_the_formula(make: Any) -> None:
     b = np.einsum("ij,ijk->ik", NEW / joint.sum(axis=2), joint)
     n = NEW.sum(axis=1, keepdims=True)
     if isinstance(model, LapPLSI):
-        slope = b / t - 2 * 100.0 * (d * t - s)
+        slope = b / t - 2 * model.regularization_ * (d * t - s)
         gap = slope - (t * slope).sum(axis=1, keepdims=True)
         assert np.abs(gap * t).max() < 0.05 * n.max()
     else:
@@ -309,6 +314,137 @@ def test_a_uniform_start_is_no_trap() -> None:
     model = DTM(3, start=Noisy(0.5), random_state=0).fit(X)
     assert model.separation_ > 1
     assert model.n_distinct_ == 3
+
+
+# A strength that is chosen -----------------------------------------------------------------------
+
+
+def test_auto_is_a_path_that_ends_at_the_strength_it_says() -> None:
+    model = LapPLSI(3, random_state=0).fit(X, SOME)
+    tried, scores, errors = model.path_scores_.T
+    assert tuple(tried) == strengths.PATH
+    assert ((scores >= 0) & (scores <= 1)).all()
+    np.testing.assert_allclose(errors, np.sqrt(scores * (1 - scores) / (SOME >= 0).sum()))
+    found = [strengths.Score(*row) for row in model.path_scores_]
+    assert model.regularization_ == tried[strengths.preferred(found)] == model.model_.strength
+
+
+def test_a_path_of_one_strength_is_the_plain_fit() -> None:
+    fixed = LapPLSI(3, regularization=300.0, random_state=0, max_iter=10).fit(X, SOME)
+    assert fixed.regularization_ == 300.0
+    assert fixed.path_scores_.shape == (0, 3)
+    assert fixed.n_iter_ == fixed.trace_[0].sweeps
+
+
+def test_one_label_of_a_class_is_not_hidden() -> None:
+    one = np.full(90, -1)
+    one[[int(np.flatnonzero(group == GROUPS)[0]) for group in range(3)]] = [0, 1, 2]
+    model = LapPLSI(3, random_state=0, max_iter=20).fit(X, one)
+    assert model.regularization_ == strengths.USUAL
+    assert model.path_scores_.shape == (0, 3)
+    # A second label of one class is enough to try.
+    two = one.copy()
+    two[np.flatnonzero(GROUPS == 0)[1]] = 0
+    assert len(LapPLSI(3, random_state=0, max_iter=20).fit(X, two).path_scores_) == 4
+
+
+def test_no_fold_hides_all_labels_of_a_class() -> None:
+    codes = np.array([0, 0, -1, 1, 2, 2, 2, 2, -1, 3])
+    folds = strengths._folds(codes)
+    assert 1 < len(folds) <= strengths.FOLDS
+    for held in folds:
+        assert set(codes[(codes >= 0) & ~held]) == {0, 1, 2, 3}
+    hidden = np.sum(folds, axis=0)
+    np.testing.assert_array_equal(hidden, [1, 1, 0, 0, 1, 1, 1, 1, 0, 0])
+
+
+@pytest.mark.parametrize("y", [None, np.full(90, -1), np.where(np.arange(90) < 5, 0, -1)])
+def test_without_two_classes_tokens_are_held_out(y: Any) -> None:
+    model = LapPLSI(3, random_state=0, max_iter=20).fit(X, y)
+    tried, scores, errors = model.path_scores_.T
+    assert (scores < 0).all()
+    assert (errors == 0).all()
+    assert model.regularization_ == tried[scores.argmax()]
+
+
+def test_all_labels_missing_are_no_labels() -> None:
+    plain = LapPLSI(3, random_state=0, max_iter=20).fit(X)
+    for y in ([None] * 90, np.full(90, np.nan)):
+        model = LapPLSI(3, random_state=0, max_iter=20).fit(X, y)
+        np.testing.assert_array_equal(model.row_weights_, plain.row_weights_)
+
+
+@pytest.mark.parametrize(
+    ("scores", "errors", "taken"),
+    [
+        ((0.5, 0.5, 0.5, 0.5), 0.0, 300.0),
+        ((0.7, 0.6, 0.5, 0.4), 0.05, 30.0),
+        ((0.7, 0.66, 0.5, 0.4), 0.05, 100.0),
+        ((0.4, 0.5, 0.6, 0.7), 0.05, 1000.0),
+        ((0.4, 0.5, 0.66, 0.7), 0.05, 300.0),
+        ((-7.0, -7.1, -7.2, -7.3), 0.0, 30.0),
+    ],
+)
+def test_the_usual_strength_unless_another_is_clearly_better(
+    scores: tuple[float, ...], errors: float, taken: float
+) -> None:
+    found = [
+        strengths.Score(strength, score, errors)
+        for strength, score in zip(strengths.PATH, scores, strict=True)
+    ]
+    assert strengths.PATH[strengths.preferred(found)] == taken
+    assert strengths.PATH[strengths.preferred([])] == strengths.USUAL
+
+
+def test_few_tokens_leave_nothing_to_try() -> None:
+    tiny = np.eye(4, 6, dtype=int) + np.eye(4, 6, 1, dtype=int)
+    model = LapPLSI(2, n_neighbors=1, random_state=0, max_iter=5).fit(tiny)
+    assert model.regularization_ in strengths.PATH
+    np.testing.assert_allclose(model.row_weights_.sum(axis=1), 1.0)
+
+
+def test_rows_that_are_the_same_get_the_same_weights() -> None:
+    twice, labels = np.concatenate([X, X]), np.concatenate([SOME, SOME])
+    weights = LapPLSI(3, random_state=0).fit(twice, labels).row_weights_
+    assert np.abs(weights[:90] - weights[90:]).max() < 0.05
+
+
+def test_a_row_like_no_other_stands_alone() -> None:
+    """A row in words that no other has is tied to nobody, and moves nobody."""
+    foreign = np.zeros((91, X.shape[1] + 2), int)
+    foreign[:90, :-2], foreign[90, -2:] = X, 9
+    model = LapPLSI(3, random_state=0).fit(foreign, np.append(SOME, -1))
+    assert model.graph_[[90]].nnz == 0
+    assert np.isfinite(model.row_weights_).all()
+    found = model.row_weights_[:90].argmax(axis=1)
+    assert sum(np.bincount(found[group == GROUPS], minlength=3).max() for group in range(3)) > 80
+
+
+def test_a_class_without_labels_is_no_class() -> None:
+    two = np.where(GROUPS == 2, -1, SOME)
+    model = LapPLSI(3, random_state=0).fit(X, two)
+    assert len(model.path_scores_) == len(strengths.PATH)
+    named = np.where(two == -1, "-1", np.char.add("g", two.astype(str)))
+    again = LapPLSI(3, random_state=0).fit(X, named)
+    np.testing.assert_array_equal(again.row_weights_, model.row_weights_)
+
+
+def test_callbacks_hear_of_the_path_but_not_of_what_is_tried() -> None:
+    class Count(Callback):
+        n = 0
+
+        def on_sweep(self, temperature: float, sweep: int, free_energy: float) -> None:
+            self.n += 1
+
+    count = Count()
+    model = LapPLSI(3, engine=Engine(callbacks=[count]), random_state=0).fit(X, SOME)
+    assert count.n == model.n_iter_
+
+
+@pytest.mark.parametrize("value", ["many", None, -1.0, np.inf])
+def test_other_strengths_are_refused(value: Any) -> None:
+    with pytest.raises(IsothermError, match="it must be a number of at least 0"):
+        LapPLSI(3, regularization=value).fit(X)
 
 
 # Where they begin -----------------------------------------------------------------------------

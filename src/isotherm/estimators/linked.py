@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 
+from isotherm.anneal.engine import Annealer
+from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.schedule import Fixed, lowest
 from isotherm.anneal.start import Start
 from isotherm.anneal.trace import Outcome
 from isotherm.data.base import Array, blocks_of
 from isotherm.data.counts import Counts
 from isotherm.data.linked import LinkedBlock, Links
-from isotherm.data.split import as_generator
+from isotherm.data.split import SPLIT_SEED, as_generator
 from isotherm.errors import IsothermError, IsothermWarning, warn
+from isotherm.estimators import strengths
 from isotherm.estimators.aspect import AspectModel
 from isotherm.estimators.counts import CountEstimator
 from isotherm.estimators.engine import Engine
@@ -27,7 +31,25 @@ from isotherm.estimators.starts.linked import NearTopics
 from isotherm.graph.labels import label_codes, labelled
 from isotherm.graph.neighbors import Neighbors, as_graph
 from isotherm.kernels.cpu.dense import one_blas_thread
+from isotherm.models.base import Model
 from isotherm.placement.local import Local
+
+
+class Near(NamedTuple):
+    """Counts (I, J), their neighbors by content, and the graph of the user if there is one."""
+
+    counts: Counts
+    neighbors: Neighbors
+    given: sparse.csr_array | None
+
+    def links(self, counts: Counts) -> sparse.csr_array:
+        """Links of these rows, of some of whose tokens nothing may be known."""
+        if self.given is not None:
+            return self.given
+        if counts is self.counts:
+            return self.neighbors.graph()
+        n, threads = self.neighbors.n_neighbors, self.neighbors.n_threads
+        return Neighbors.of(counts, n, n_threads=threads, random_state=0).graph()
 
 
 class LinkedEstimator(CountEstimator):
@@ -96,18 +118,61 @@ class LinkedEstimator(CountEstimator):
         self.neighbors_ = Neighbors.of(
             counts, self.n_neighbors, n_threads=self._kernels().n_threads, random_state=0
         )
-        self.graph_ = self._graph(counts, y, graph, rng)
+        n_rows = counts.n_rows
+        near = Near(counts, self.neighbors_, None if graph is None else as_graph(graph, n_rows))
+        links = near.links(counts)
+        codes = np.full(n_rows, -1) if y is None else label_codes(y, n_rows)
+        self.graph_ = self._with_labels(counts, links, codes, rng)
+        self._tell_of_links(counts)
         recipe = self._recipe(Table(counts, None, self._data))
-        block = blocks_of(counts, np.array([0, counts.n_rows]))[0]
-        data = Local([LinkedBlock.of(block, Links.of(self.graph_))], self._kernels())
         start, temperature = self._begin(counts, rng)
+        data = self._tied(counts, self.graph_)
         plan = Plan(data, data, None, self.schedule or Fixed(temperature))
         recipe = dataclasses.replace(recipe, schedule=plan.schedule, start=start)
         annealer = steered(self._engine(plan.schedule), recipe, plan)
         with one_blas_thread():
-            fit = recipe.cool(recipe, annealer, plan, rng)
-        self._set_fitted(Fitted(recipe, plan, fit, fit))
+            models = recipe.models
+            if len(models) > 1:
+                scores = self._tried(annealer, models, near, codes)
+                models = models[: strengths.preferred(scores) + 1]
+                self.path_scores_ = np.array(scores, np.float64).reshape(-1, 3)
+            fit, more = strengths.settled_along(models, annealer, data, rng)
+        self._set_fitted(Fitted(recipe, plan, fit, fit, more_sweeps=more))
         self.row_totals_ = counts.row_totals
+
+    def _tied(self, counts: Counts, graph: sparse.csr_array) -> Local:
+        """All rows as one block, linked by a graph."""
+        block = blocks_of(counts, np.array([0, counts.n_rows]))[0]
+        return Local([LinkedBlock.of(block, Links.of(graph))], self._kernels())
+
+    def _tried(
+        self, annealer: Annealer, models: Sequence[Model], near: Near, codes: Array
+    ) -> tuple[strengths.Score, ...]:
+        """How the models of a path do with hidden labels, or with tokens where there are none.
+
+        Nothing is tried where that could not tell: one label to a class cannot be hidden.
+        """
+        # The user's callbacks are for the fit itself.
+        annealer = dataclasses.replace(annealer, callbacks=())
+        if not self.graph_.nnz or self.n_components == 1:
+            return ()
+        if strengths.tell(codes):
+            links = near.links(near.counts)
+
+            def tied(shown: Array) -> Local:
+                rng = np.random.default_rng(SPLIT_SEED)
+                return self._tied(near.counts, self._with_labels(near.counts, links, shown, rng))
+
+            return strengths.by_labels(models, annealer, tied, codes)
+        if len(np.unique(codes[codes >= 0])) > 1:
+            return ()
+        rest, held = near.counts.hold_out(strengths.SHARE, SPLIT_SEED)
+        if not (rest.total > 0 and held.total > 0):
+            return ()
+        rng = np.random.default_rng(SPLIT_SEED)
+        annealer = dataclasses.replace(annealer, start=self._begin(rest, rng)[0])
+        data = self._tied(rest, self._with_labels(rest, near.links(rest), codes, rng))
+        return strengths.by_tokens(models, annealer, data, HeldoutTokens(data.beside(held)))
 
     def _begin(self, counts: Counts, rng: np.random.Generator) -> tuple[Start, float]:
         """Where the rows begin, and the temperature of the fit unless there is a schedule."""
@@ -129,23 +194,25 @@ class LinkedEstimator(CountEstimator):
             raise KeyboardInterrupt
         return NearTopics.of(topics), topics.temperature_ if self.keeps_temperature else 1.0
 
-    def _graph(
-        self, counts: Counts, y: object, graph: object, rng: np.random.Generator
-    ) -> sparse.csr_array:
-        """Edges (I, I) by content or as given, and by label; none of rows without counts."""
+    def _tell_of_links(self, counts: Counts) -> None:
+        """Warn of rows that no link can help."""
         n_rows = counts.n_rows
-        links = self.neighbors_.graph() if graph is None else as_graph(graph, n_rows)
-        if y is not None:
-            links = labelled(links, label_codes(y, n_rows), self.max_label_edges, rng)
-        empty = counts.row_totals == 0
-        self.n_empty_rows_ = int(empty.sum())
+        self.n_empty_rows_ = int((counts.row_totals == 0).sum())
         if self.n_empty_rows_:
             warn(f"{self.n_empty_rows_} of {n_rows} rows have no counts: they stay without links")
+        if not self.graph_.nnz and n_rows > 1:
+            warn("no two rows are linked: the result is that of PLSA")
+
+    def _with_labels(
+        self, counts: Counts, links: sparse.csr_array, codes: Array, rng: np.random.Generator
+    ) -> sparse.csr_array:
+        """Edges (I, I) by content or as given, and by label; none of rows without counts."""
+        links = labelled(links, codes, self.max_label_edges, rng)
+        empty = counts.row_totals == 0
+        if empty.any():
             keep = sparse.diags_array(np.where(empty, 0.0, 1.0))
             links = sparse.csr_array(keep @ links @ keep)
             links.eliminate_zeros()
-        if not links.nnz and n_rows > 1:
-            warn("no two rows are linked: the result is that of PLSA")
         return links
 
     def _data(self, counts: Any, weight: Array | None, *, new: bool = True) -> Local:

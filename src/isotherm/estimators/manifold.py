@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from isotherm.anneal.schedule import Fixed, Schedule
 from isotherm.anneal.start import Start
 from isotherm.data.split import RandomState
 from isotherm.errors import warn
+from isotherm.estimators import strengths
 from isotherm.estimators.engine import Engine
 from isotherm.estimators.linked import LinkedEstimator
-from isotherm.estimators.parameters import Checks, number, one_of, share_above_zero
+from isotherm.estimators.parameters import (
+    AUTO,
+    Checks,
+    number,
+    number_from_zero_or_auto,
+    one_of,
+    share_above_zero,
+)
 from isotherm.estimators.plan import Table
 from isotherm.estimators.recipe import Fitted, Recipe
 from isotherm.graph.neighbors import n_graph_components
@@ -27,8 +37,13 @@ class LapPLSI(LinkedEstimator):
     ----------
     n_components : int
         Number of topics K.
-    regularization : float
-        Lambda, as in Huh & Fienberg 2010 (twice that of Cai's programs); 0 is PLSA.
+    regularization : float or "auto"
+        Lambda, as in Huh & Fienberg 2010 (twice that of Cai's programs); 0 is PLSA. "auto" fits
+        with 30, 100, 300 and 1000, each from where the one before has ended, and takes the one
+        that finds most hidden labels (three folds; none is hidden that is the only one of its
+        class), or predicts a tenth of the tokens best where fewer than two classes have labels.
+        Of those within a standard error of the best it takes the one nearest to 300, and 300
+        where there is one label to a class.
     method : {"gauss-seidel", "jacobi", "cai"}
         How the rows are moved: one after the other, all at once, or by the original heuristic,
         which often leaves PLSA as it is (to compare with).
@@ -62,6 +77,12 @@ class LapPLSI(LinkedEstimator):
         Finds the training rows that new rows are tied to.
     n_empty_rows_ : int
         Training rows without counts; they have equal weights and no links.
+    regularization_ : float
+        Lambda of the fit.
+    path_scores_ : (S, 3)
+        Of every lambda that "auto" tried: lambda, the share of hidden labels that was found or the
+        mean log-likelihood of held-out tokens, and the standard error of that share. Without rows
+        where nothing was tried.
     free_energy_ : float
         Minus the objective.
     names_, temperature_, trace_, outcome_, n_iter_, n_components_, n_distinct_, precision_
@@ -78,7 +99,7 @@ class LapPLSI(LinkedEstimator):
     """
 
     _parameters: ClassVar[Checks] = {
-        "regularization": number(0.0),
+        "regularization": number_from_zero_or_auto,
         "method": one_of("gauss-seidel", "jacobi", "cai"),
     }
 
@@ -86,7 +107,7 @@ class LapPLSI(LinkedEstimator):
         self,
         n_components: int = 10,
         *,
-        regularization: float = 100.0,
+        regularization: float | str = AUTO,
         method: str = "gauss-seidel",
         n_neighbors: int = 10,
         max_label_edges: int | None = None,
@@ -116,8 +137,15 @@ class LapPLSI(LinkedEstimator):
         self.verbose = verbose
 
     def _recipe(self, table: Table) -> Recipe:
-        K, strength = int(self.n_components), float(self.regularization)
-        return Recipe((lap_plsi.LapPLSI(K, strength, self.method),), Fixed(1.0))
+        chosen = strengths.PATH if self.regularization == AUTO else (float(self.regularization),)
+        K = int(self.n_components)
+        models = tuple(lap_plsi.LapPLSI(K, strength, self.method) for strength in chosen)
+        return Recipe(models, Fixed(1.0))
+
+    def _attributes(self, fitted: Fitted) -> None:
+        self.regularization_ = float(self.model_.strength)
+        if self.regularization != AUTO:
+            self.path_scores_ = np.empty((0, 3))
 
 
 class LTM(LinkedEstimator):

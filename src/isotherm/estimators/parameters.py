@@ -31,6 +31,18 @@ def number(least: float, most: float = np.inf) -> Check:
     return lambda name, value: _checks.number(name, value, least, most)
 
 
+def number_from_zero_or_auto(name: str, value: object) -> None:
+    """A number of at least 0, or "auto": chosen by what is held out."""
+    if not isinstance(value, str):
+        _checks.number(name, value, 0.0)
+    elif value != AUTO:
+        raise IsothermError(
+            f"{name}={value!r}; it must be a number of at least 0, or {AUTO!r} (chosen by what is "
+            "held out)",
+            parameter=name,
+        )
+
+
 def integer(least: int) -> Check:
     """An integer of at least so much."""
     return lambda name, value: _checks.integer(name, value, least)

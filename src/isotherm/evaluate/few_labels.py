@@ -29,7 +29,7 @@ class Draw(NamedTuple):
 
 
 def draw(
-    labels: object, n_rows: int, n_labels: int, rng: np.random.Generator | int | None = None
+    labels: object, n_rows: int | None, n_labels: int, rng: np.random.Generator | int | None = None
 ) -> Draw:
     """Random rows of every class, some of them with their labels.
 
@@ -40,10 +40,10 @@ def draw(
     ----------
     labels : array-like (N,) of int
         Classes of all rows; none is -1.
-    n_rows : int
-        Rows of each class.
+    n_rows : int or None
+        Rows of each class; None takes all rows, of classes that may differ in size.
     n_labels : int
-        Labels shown of each class, from 1 to `n_rows` - 1.
+        Labels shown of each class, from 1 to one less than the class has rows.
     rng : Generator or seed, optional
     """
     labels = np.asarray(labels)
@@ -54,7 +54,8 @@ def draw(
         )
     classes, sizes = np.unique(labels, return_counts=True)
     smallest = int(sizes.min()) if len(sizes) else 0
-    if not 1 <= n_labels < n_rows <= smallest or UNKNOWN in classes:
+    least = smallest if n_rows is None else n_rows
+    if not 1 <= n_labels < least <= smallest or UNKNOWN in classes:
         raise IsothermError(
             f"n_labels is {n_labels} and n_rows {n_rows}; needed is 1 <= n_labels < n_rows <= "
             f"{smallest} (the smallest class), and no class may be called {UNKNOWN}"

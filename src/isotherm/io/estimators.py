@@ -285,7 +285,8 @@ REGISTERED: tuple[Registered, ...] = (
         models=(_linked_model(lap_plsi.LapPLSI),),
         tables=LINKED_TABLES,
         needed=LINKED_NEEDED,
-        types=LINKED_TYPES,
+        arrays={"path_scores_": "~* 3"},
+        types={**LINKED_TYPES, "regularization_": float},
         check=_linked,
     ),
     Registered(
