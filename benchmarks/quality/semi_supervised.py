@@ -82,6 +82,13 @@ class Score(NamedTuple):
     seed: int
     accuracy: tuple[float, ...]
     seconds: float
+    directions: float | None = None
+
+
+def directions(weights: np.ndarray) -> float:
+    """In how many directions rows (n, K) differ: (sum e)^2 / sum e^2 of the variances e."""
+    e = np.linalg.eigvalsh(np.cov(weights.T))
+    return float(e.sum() ** 2 / (e**2).sum())
 
 
 # ---------------------------------------------------------------- features
@@ -244,15 +251,22 @@ def _supervised(models: dict[str, Any], K: int, known: Known, n: int, seed: int)
         fitted = model.fit(known.rows, known.drawn.known, graph=known.links)
         took = time.process_time() - begin
         found = accuracies(fitted.row_weights_, known.drawn, strengths=STRENGTHS)
-        scores.append(Score(name, K, n, seed, tuple(found), took))
+        wide = directions(fitted.row_weights_)
+        scores.append(Score(name, K, n, seed, tuple(found), took, wide))
     return scores
 
 
 # ---------------------------------------------------------------- reporting
 
 
-def averages(scores: Sequence[Score]) -> list[dict[str, Any]]:
+def mean_directions(scores: Sequence[Score]) -> float:
+    """Mean over draws."""
+    return float(np.mean([score.directions for score in scores]))
+
+
+def averages(scores: Sequence[Score], collection: str) -> list[dict[str, Any]]:
     """Mean and standard error over draws at the best C, for every model, size and labels."""
+    expected = EXPECTED if collection == "20news" else {}
     rows = []
     for key in dict.fromkeys((s.model, s.K, s.labels) for s in scores):
         own = [s for s in scores if (s.model, s.K, s.labels) == key]
@@ -262,8 +276,9 @@ def averages(scores: Sequence[Score]) -> list[dict[str, Any]]:
         rows.append(
             {"model": key[0], "K": key[1], "labels": key[2], "accuracy": float(best.mean())}
             | {"standard error": float(error), "draws": len(best)}
-            | {"expected": EXPECTED.get((key[0].removesuffix(RANDOM), key[1]), {}).get(key[2])}
+            | {"expected": expected.get((key[0].removesuffix(RANDOM), key[1]), {}).get(key[2])}
             | {"seconds": float(np.mean([s.seconds for s in own]))}
+            | ({} if own[0].directions is None else {"directions": mean_directions(own)})
         )
     return rows
 
@@ -364,7 +379,7 @@ def compare_strengths(
     rows: list[dict[str, Any]] = []
     for name in COLLECTIONS:
         tasks = [Task(name, seed, tuple(sizes), tuple(n_labels), True) for seed in range(draws)]
-        rows += [{"collection": name, **row} for row in averages(score_draws(tasks))]
+        rows += [{"collection": name, **row} for row in averages(score_draws(tasks), name)]
     summary = strength_summary(rows)
     common.print_table(summary, "By collection and labels, means over numbers of topics")
     targets = [
@@ -430,7 +445,7 @@ def main() -> None:
     where = options.collection
     tasks = [Task(where, seed, sizes, n_labels, False) for seed in range(options.draws)]
     scores = score_draws(tasks)
-    rows = averages(scores)
+    rows = averages(scores, where)
     for K in sizes:
         print_size(rows, K, n_labels)
     targets = ahead(rows, sizes, n_labels)
