@@ -209,9 +209,10 @@ BENCHMARKS = (
         "semi_supervised",
         "quality",
         "Few labels, many documents: what do neighbours add to topics? LapPLSI, LTM and DTM next "
-        "to PLSA, LDA, NMF, PCA and counts (Huh & Fienberg 2010)",
-        data="`20news`",
-        takes="30 minutes",
+        "to PLSA, LDA, NMF, PCA and counts (Huh & Fienberg 2010); with `--collection yahoo-k1b` "
+        "their Figure 2, and with `--strengths` how strong ties should be: results of their own",
+        data="`20news`, `yahoo-k1b`, `reuters`",
+        takes="30 minutes; 5 for `--strengths` and for Yahoo with 3 draws and `--sizes 20`",
     ),
     Benchmark(
         "retrieval",

@@ -144,6 +144,31 @@ def test_an_annealed_start_gains_over_the_random_start_of_the_same_model() -> No
     assert gain == pytest.approx({"K": 20, "least": 0.05, "mean": 0.075, "most": 0.1})
 
 
+def test_a_chosen_strength_is_held_to_the_best_fixed_one_of_every_cell() -> None:
+    fixed = [f"LapPLSI {value}" for value in semi_supervised.LAMBDAS["LapPLSI"]]
+    cells = {20: (0.5, 0.6, 0.7, 0.7, 0.6), 60: (0.4, 0.5, 0.6, 0.8, 0.9)}
+    rows = [
+        {"collection": "pages", "model": "tf-idf", "K": 0, "labels": 1, "accuracy": 0.3},
+        *(
+            {"collection": "pages", "model": name, "K": K, "labels": 1, "accuracy": value}
+            for K, values in cells.items()
+            for name, value in zip(
+                ["LapPLSI auto", "DTM", *fixed], [0.7, K / 100, *values], strict=True
+            )
+        ),
+    ]
+    (found,) = semi_supervised.strength_summary(rows)
+    assert found["next to the best"] == pytest.approx(-0.1)
+    assert found["next to DTM"] == pytest.approx(0.3)
+    assert (found["tf-idf"], found["least of DTM"], found["LapPLSI 1"]) == (0.3, 0.2, 0.45)
+
+
+def test_weights_along_a_line_differ_in_one_direction() -> None:
+    line = np.outer(np.linspace(0, 1, 20), [1.0, -0.5, -0.5]) + 1 / 3
+    assert semi_supervised.directions(line) == pytest.approx(1.0)
+    assert semi_supervised.directions(np.eye(4)) == pytest.approx(3.0)
+
+
 def test_methods_nearer_to_themselves_than_ours_are_named() -> None:
     rows = [
         {"data": data, "method": method, "resampled": value}

@@ -133,6 +133,26 @@ def semi_supervised(document: Document) -> Iterator[Table]:
     yield Table("Accuracy of DTM less that of LapPLSI at its best lambda, by labels", shown)
 
 
+def strengths(document: Document) -> Iterator[Table]:
+    """The strength that LapPLSI chooses next to fixed ones, and DTM."""
+    yield Table(
+        "Accuracy on hidden labels, means over numbers of topics; `least` of them, `next to`: what "
+        "the chosen strength gains",
+        document["summary"],
+    )
+    own = [row for row in document["table"] if row["K"]]
+    rows = [dict(row, labels=f"{row['labels']}") for row in own]
+    for value, what in (
+        ("accuracy", "Accuracy"),
+        ("directions", "In how many directions rows differ"),
+    ):
+        for name in dict.fromkeys(row["collection"] for row in rows):
+            mine = only(rows, collection=name)
+            draws = max(row["draws"] for row in mine)
+            table = pivot(mine, ["model", "K"], "labels", value)
+            yield Table(f"{name}: {what} by labels to a class, {draws} draws", table)
+
+
 def paper_classifiers(document: Document) -> Iterator[Table]:
     """Settings of DTM, and classifiers on topics of PCP."""
     yield Table("DTM by neighbours and step, five labels to a group", document["dtm"])
@@ -277,6 +297,23 @@ SECTIONS = (
                 "topics, with and without ties to neighbours.",
                 semi_supervised,
                 title="Few labels",
+            ),
+            Part(
+                "semi_supervised-yahoo-k1b",
+                "The same on all pages of the Yahoo! News K-series, six classes that differ in "
+                "size: Figure 2 of Huh & Fienberg, who had 15 classes of the 1,389 pages on "
+                "entertainment.",
+                semi_supervised,
+                run="semi_supervised --collection yahoo-k1b --draws 3 --sizes 20",
+                title="Few labels, Yahoo pages",
+            ),
+            Part(
+                "semi_supervised-strengths",
+                "How strongly to tie documents to their neighbours: the strength that LapPLSI "
+                "chooses along a path, next to fixed ones, and DTM, which has none.",
+                strengths,
+                run="semi_supervised --strengths --draws 3 --sizes 20 60 --labels 1 5",
+                title="Few labels, how strong the ties are",
             ),
             Part(
                 "paper_classifiers",

@@ -28,6 +28,16 @@ def test_fewer_labels_are_among_more_of_the_same_rows():
     assert not np.array_equal(draw(LABELS, 8, 1, 6).rows, few.rows)
 
 
+def test_all_rows_may_be_drawn_of_classes_that_differ_in_size():
+    drawn = draw(LABELS, None, 4, 0)
+    np.testing.assert_array_equal(drawn.rows, np.arange(len(LABELS)))
+    np.testing.assert_array_equal(drawn.labels, LABELS)
+    shown = drawn.known >= 0
+    np.testing.assert_array_equal(np.unique(drawn.known[shown], return_counts=True)[1], [4, 4, 4])
+    with pytest.raises(IsothermError, match="n_labels is 9 and n_rows None"):
+        draw(LABELS, None, 9)
+
+
 @pytest.mark.parametrize("dense", [True, False])
 def test_only_shown_labels_teach_and_only_hidden_ones_are_scored(dense):
     drawn = draw(LABELS, 8, 2, 0)

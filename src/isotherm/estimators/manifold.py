@@ -31,7 +31,8 @@ class LapPLSI(LinkedEstimator):
     """Topics of documents, close to those of neighbours by squared distance (Cai et al. 2008).
 
     PLSA, P(y|x) = sum_k P(k|x) P(y|k), with `lambda/2 sum_ij W_ij |P(k|i) - P(k|j)|^2` taken off
-    the log-likelihood. Labels of a few rows are enough to tell classes apart: see `fit`.
+    the log-likelihood. Labels of a few rows are enough to tell classes apart: see `fit`. Of the
+    models with links it is the one to take first.
 
     Parameters
     ----------
@@ -223,6 +224,8 @@ class DTM(LinkedEstimator):
 
     PLSA whose rows also raise Q2, the ratio of the squared distances of all pairs of rows to those
     of linked pairs. Neither the likelihood nor Q2 ever falls, and there is no weight to choose.
+    With few labels take `LapPLSI` first: the likelihood that must not fall keeps topics of one
+    class apart, so that with many topics one label to a class tells less than it could.
 
     Parameters
     ----------
