@@ -418,6 +418,7 @@ def strength_summary(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             | {f"LapPLSI {v}": float(np.mean(column)) for v, column in
                zip(LAMBDAS["LapPLSI"], np.transpose(fixed), strict=True)}
             | {"LapPLSI auto": float(np.mean(chosen)), "least of auto": min(chosen)}
+            | {"best fixed": float(np.mean(np.max(fixed, axis=1)))}
             | {"next to the best": float(np.mean(np.subtract(chosen, np.max(fixed, axis=1))))}
             | {"next to DTM": float(np.mean(np.subtract(chosen, other)))}
         )  # fmt: skip
