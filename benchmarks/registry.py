@@ -212,7 +212,7 @@ BENCHMARKS = (
         "to PLSA, LDA, NMF, PCA and counts (Huh & Fienberg 2010); with `--collection yahoo-k1b` "
         "their Figure 2, and with `--strengths` how strong ties should be: results of their own",
         data="`20news`, `yahoo-k1b`, `reuters`",
-        takes="30 minutes; 5 for `--strengths` and for Yahoo with 3 draws and `--sizes 20`",
+        takes="30 minutes; 5 for either option with 2 draws and `--labels 1 5`",
     ),
     Benchmark(
         "retrieval",

@@ -304,7 +304,7 @@ SECTIONS = (
                 "size: Figure 2 of Huh & Fienberg, who had 15 classes of the 1,389 pages on "
                 "entertainment.",
                 semi_supervised,
-                run="semi_supervised --collection yahoo-k1b --draws 3 --sizes 20",
+                run="semi_supervised --collection yahoo-k1b --draws 2 --sizes 20 --labels 1 5",
                 title="Few labels, Yahoo pages",
             ),
             Part(
@@ -312,7 +312,7 @@ SECTIONS = (
                 "How strongly to tie documents to their neighbours: the strength that LapPLSI "
                 "chooses along a path, next to fixed ones, and DTM, which has none.",
                 strengths,
-                run="semi_supervised --strengths --draws 3 --sizes 20 60 --labels 1 5",
+                run="semi_supervised --strengths --draws 2 --sizes 20 60 --labels 1 5",
                 title="Few labels, how strong the ties are",
             ),
             Part(

@@ -360,14 +360,15 @@ def _of(scores: Sequence[Score], model: str, K: int, n: int) -> np.ndarray:
     return table[:, table.mean(axis=0).argmax()]
 
 
-def score_draws(tasks: Sequence[Task]) -> list[Score]:
-    """Scores of all tasks, one process to a core, each with one thread."""
+def score_draws(tasks: Sequence[Task]) -> list[list[Score]]:
+    """Scores of each task, one process to a core, each with one thread."""
+    workers = available_threads()
     # Fits this small gain nothing from more threads.
     os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    scores: list[Score] = []
-    with ProcessPoolExecutor(available_threads(), get_context("spawn")) as pool:
+    scores: list[list[Score]] = []
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         for task, part in zip(tasks, pool.map(score_draw, tasks), strict=True):
-            scores += part
+            scores.append(part)
             print(f"{task.collection}: draw {task.seed + 1}", flush=True)
     return scores
 
@@ -377,9 +378,13 @@ def compare_strengths(
 ) -> None:
     """LapPLSI with the strength it chooses and with fixed ones, and DTM, on all collections."""
     rows: list[dict[str, Any]] = []
+    wanted = tuple(sizes), tuple(n_labels)
+    tasks = [Task(name, seed, *wanted, True) for seed in range(draws) for name in COLLECTIONS]
+    found = score_draws(tasks)
     for name in COLLECTIONS:
-        tasks = [Task(name, seed, tuple(sizes), tuple(n_labels), True) for seed in range(draws)]
-        rows += [{"collection": name, **row} for row in averages(score_draws(tasks), name)]
+        parts = [part for task, part in zip(tasks, found, strict=True) if task.collection == name]
+        own = [score for part in parts for score in part]
+        rows += [{"collection": name, **row} for row in averages(own, name)]
     summary = strength_summary(rows)
     common.print_table(summary, "By collection and labels, means over numbers of topics")
     targets = [
@@ -445,7 +450,7 @@ def main() -> None:
         return
     where = options.collection
     tasks = [Task(where, seed, sizes, n_labels, False) for seed in range(options.draws)]
-    scores = score_draws(tasks)
+    scores = [score for part in score_draws(tasks) for score in part]
     rows = averages(scores, where)
     for K in sizes:
         print_size(rows, K, n_labels)

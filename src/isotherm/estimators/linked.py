@@ -36,20 +36,18 @@ from isotherm.placement.local import Local
 
 
 class Near(NamedTuple):
-    """Counts (I, J), their neighbors by content, and the graph of the user if there is one."""
+    """Counts (I, J) and their links (I, I) by content, or as they were `given`, before labels."""
 
     counts: Counts
-    neighbors: Neighbors
-    given: sparse.csr_array | None
+    links: sparse.csr_array
+    given: bool
 
-    def links(self, counts: Counts) -> sparse.csr_array:
-        """Links of these rows, of some of whose tokens nothing may be known."""
-        if self.given is not None:
-            return self.given
-        if counts is self.counts:
-            return self.neighbors.graph()
-        n, threads = self.neighbors.n_neighbors, self.neighbors.n_threads
-        return Neighbors.of(counts, n, n_threads=threads, random_state=0).graph()
+    def without(self, rest: Counts, neighbors: Neighbors) -> sparse.csr_array:
+        """Links that only know the rest of the tokens, found as the neighbors are."""
+        if self.given:
+            return self.links
+        n, threads = neighbors.n_neighbors, neighbors.n_threads
+        return Neighbors.of(rest, n, n_threads=threads, random_state=0).graph()
 
 
 class LinkedEstimator(CountEstimator):
@@ -119,8 +117,8 @@ class LinkedEstimator(CountEstimator):
             counts, self.n_neighbors, n_threads=self._kernels().n_threads, random_state=0
         )
         n_rows = counts.n_rows
-        near = Near(counts, self.neighbors_, None if graph is None else as_graph(graph, n_rows))
-        links = near.links(counts)
+        links = self.neighbors_.graph() if graph is None else as_graph(graph, n_rows)
+        near = Near(counts, links, graph is not None)
         codes = np.full(n_rows, -1) if y is None else label_codes(y, n_rows)
         self.graph_ = self._with_labels(counts, links, codes, rng)
         self._tell_of_links(counts)
@@ -157,11 +155,11 @@ class LinkedEstimator(CountEstimator):
         if not self.graph_.nnz or self.n_components == 1:
             return ()
         if strengths.tell(codes):
-            links = near.links(near.counts)
 
             def tied(shown: Array) -> Local:
                 rng = np.random.default_rng(SPLIT_SEED)
-                return self._tied(near.counts, self._with_labels(near.counts, links, shown, rng))
+                graph = self._with_labels(near.counts, near.links, shown, rng)
+                return self._tied(near.counts, graph)
 
             return strengths.by_labels(models, annealer, tied, codes)
         if len(np.unique(codes[codes >= 0])) > 1:
@@ -171,7 +169,8 @@ class LinkedEstimator(CountEstimator):
             return ()
         rng = np.random.default_rng(SPLIT_SEED)
         annealer = dataclasses.replace(annealer, start=self._begin(rest, rng)[0])
-        data = self._tied(rest, self._with_labels(rest, near.links(rest), codes, rng))
+        links = near.without(rest, self.neighbors_)
+        data = self._tied(rest, self._with_labels(rest, links, codes, rng))
         return strengths.by_tokens(models, annealer, data, HeldoutTokens(data.beside(held)))
 
     def _begin(self, counts: Counts, rng: np.random.Generator) -> tuple[Start, float]:

@@ -7,11 +7,13 @@ usual one, and another is taken only where what was held out speaks for it.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from isotherm._types import Rng
 from isotherm.anneal.engine import Annealer
@@ -142,5 +144,8 @@ def _right(weights: Array, shown: Array, codes: Array, held: Array) -> int:
 
     known = shown >= 0
     machine = LinearSVC(C=PENALTY, max_iter=10_000, random_state=0)
-    machine.fit(weights[known], shown[known])
+    with warnings.catch_warnings():
+        # All strengths are tried by the same rough machine: it need not be at its optimum.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        machine.fit(weights[known], shown[known])
     return int((machine.predict(weights[held]) == codes[held]).sum())
