@@ -13,6 +13,10 @@ at 60 and 100, where the best lambda is 1000. The merit of DTM is that it has no
 Nor is it neighbours alone that help: an annealed PLSA is close behind where K is 20 and few labels
 are known, and principal components of tf-idf weights, which the paper did not try, where many are.
 The tables that this prints have the figures.
+
+`--collection yahoo-k1b` is Figure 2 of the paper, as far as the data go: all pages of six classes that
+differ in size. `--strengths` compares the strength that LapPLSI chooses with fixed ones and with
+DTM, on three collections.
 """
 
 from __future__ import annotations

@@ -224,8 +224,8 @@ class DTM(LinkedEstimator):
 
     PLSA whose rows also raise Q2, the ratio of the squared distances of all pairs of rows to those
     of linked pairs. Neither the likelihood nor Q2 ever falls, and there is no weight to choose.
-    With few labels take `LapPLSI` first: the likelihood that must not fall keeps topics of one
-    class apart, so that with many topics one label to a class tells less than it could.
+    With very few labels take `LapPLSI` first: the likelihood that must not fall keeps topics of
+    one class apart, so that with many topics one label to a class tells less than it could.
 
     Parameters
     ----------
