@@ -14,9 +14,9 @@ Nor is it neighbours alone that help: an annealed PLSA is close behind where K i
 are known, and principal components of tf-idf weights, which the paper did not try, where many are.
 The tables that this prints have the figures.
 
-`--collection yahoo-k1b` is Figure 2 of the paper, as far as the data go: all pages of six classes that
-differ in size. `--strengths` compares the strength that LapPLSI chooses with fixed ones and with
-DTM, on three collections.
+`--collection yahoo-k1b` is Figure 2 of the paper, as far as the data go: all pages of six classes
+that differ in size. `--strengths` compares the strength that LapPLSI chooses with fixed ones and
+with DTM, on three collections.
 """
 
 from __future__ import annotations

@@ -274,7 +274,7 @@ def neighbor_graph(
     >>> W.indices
     array([1, 0, 3, 2], dtype=int32)
     >>> neighbor_graph(vectors=[[1.0, 0.1], [0.9, 0.2], [-1.0, 2.0]], n_neighbors=1).nnz
-    4
+    2
     """
     if (X is None) == (vectors is None):
         given = "neither" if X is None else "both"
