@@ -10,6 +10,7 @@ import pytest
 from isotherm import Counts, SearchIndex, load
 from isotherm.cli import runs
 from isotherm.cli.query import asked
+from isotherm.retrieval.scoring import SearchSettings
 from support.cli import THINGS
 
 
@@ -133,8 +134,27 @@ def test_search_ranks_as_the_index_does(grown: Path, say: Any) -> None:
     assert "topic" in text
     words = ["ship", "--weights", "bm25", "--interpolation", "0.2", "--json"]
     scores = [one["score"] for one in say("search", grown, *words)["documents"]]
-    settings = index.settings._replace(weights="bm25", interpolation=0.2)
+    settings = SearchSettings("words", "bm25", 0.2)
     assert scores == index.with_settings(settings).query("ship").scores
+
+
+def test_search_by_forms_phrases_and_without_words(grown: Path, say: Any) -> None:
+    forms = say("search", grown, "ships harbours", "--json")
+    assert (forms["query"], forms["unknown"]) == (["ship", "harbour"], [])
+    assert forms["documents"] == say("search", grown, "ship harbour", "--json")["documents"]
+    docs = runs.open_run(grown).documents
+    texts = dict(zip(docs.ids, docs.texts or (), strict=True))
+    first, second, *_ = (word for word in texts["d0"].split() if word in ("ship", "harbour"))
+    found = say("search", grown, f'"{first} {second}"', "-n", "100", "--json")["documents"]
+    assert all(f"{first} {second}" in texts[one["id"]] for one in found)
+    without = say("search", grown, f"{first} -{second}", "-n", "100", "--json")["documents"]
+    assert all(second not in texts[one["id"]].split() for one in without)
+
+
+def test_stop_words_of_a_query_are_named(grown: Path, say: Any) -> None:
+    found = say("search", grown, "the ship", "--json")
+    assert (found["stopped"], found["unknown"]) == (["the"], [])
+    assert "stop words, which were not counted: the" in say.err
 
 
 def test_search_for_nothing_known(grown: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,11 +178,11 @@ def test_words_of_a_query_are_made_like_columns() -> None:
         **{"stop_words": "english", "ngrams": [1, 2], "stem": None},
     }
     found = asked("The Oil price of Brent", plain, ["oil", "oil price", "price"])
-    assert found == (["oil", "price", "oil price"], ["brent"])
+    assert found == (["oil", "price", "oil price"], ["brent"], ["the", "of"])
     # A word that is a column in a run alone is not unknown.
-    assert asked("oil price", plain, ["oil price"]) == (["oil price"], [])
+    assert asked("oil price", plain, ["oil price"]) == (["oil price"], [], [])
     kept = {**plain, "lowercase": False, "stop_words": "none", "token_pattern": "[A-Z]"}
-    assert asked("The Oil", kept, ["T"]) == (["T"], ["O"])
+    assert asked("The Oil", kept, ["T"]) == (["T"], ["O"], [])
 
 
 def test_stop_words_of_a_file_that_is_gone(stories: Path, tmp_path: Path, say: Any) -> None:

@@ -272,7 +272,10 @@ def test_view_serves_what_the_other_verbs_tell(grown: Path, say: Any, opened: An
         sea = int(np.argmax(load(grown / "model.iso").components_[:, found.words.index("ship")]))
         assert live["topics"][0][0] == sea
         assert live["topics"][0][1] > 0.9
-        nothing = {"known": [], "unknown": ["zeppelin"], "hits": [], "topics": []}
+        nothing = {
+            **{"known": [], "unknown": ["zeppelin"], "stopped": []},
+            **{"hits": [], "topics": []},
+        }
         assert ask(f"{server.address}api/search", {"query": "zeppelin"}) == nothing
         document = ask(f"{server.address}api/documents/4")
         assert (document["id"], document["title"]) == ("d4", "money story 4")

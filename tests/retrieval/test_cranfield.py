@@ -37,7 +37,7 @@ def index(folder: Path) -> SearchIndex:
         engine=Engine(over_relax=False),
         random_state=0,
     ).fit(documents)
-    return SearchIndex.of(model, documents)
+    return SearchIndex.of(model, documents, method="words")
 
 
 def percent(

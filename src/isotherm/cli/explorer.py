@@ -109,6 +109,7 @@ def live_search(run: Run) -> Callable[[str, int], dict[str, object]]:
         return {
             "known": list(dict.fromkeys(query.known)),
             "unknown": query.unknown,
+            "stopped": query.stopped,
             "hits": [
                 {
                     "document": hit.document,

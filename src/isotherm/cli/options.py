@@ -322,16 +322,14 @@ FITTING = (
 SCORING = (
     Option(
         "--weights",
-        "of words (%(default)s)",
+        "of words, for a score of words that topics smooth, instead of all parts together",
         choices=("tfidf", "tf", "bm25"),
-        default="tfidf",
         named=("weights",),
     ),
     Option(
         "--interpolation",
-        "share of the topics in the score, 0 to 1 (%(default)s)",
+        "share of the topics in such a score, 0 to 1 (0.5)",
         read=share,
-        default=0.5,
         metavar="L",
         named=("interpolation",),
     ),

@@ -25,7 +25,7 @@ from isotherm.graph.neighbors import Neighbors
 from isotherm.io import fitted, parts
 from isotherm.io.estimators import MODELS, REGISTERED, TABLES
 from isotherm.maps import corpus, workflow
-from isotherm.retrieval import index, scoring, topics
+from isotherm.retrieval import combined, index, scoring, spectrum, topics
 from isotherm.text import word_counts
 from isotherm.tree import Tree
 
@@ -75,8 +75,11 @@ PLAIN: dict[str, type[object]] = {
     "MappedCorpus": workflow.MappedCorpus,
     "Neighbors": Neighbors,
     "Pieces": edits.Pieces,
+    "SearchBalance": combined.Balance,
     "SearchIndex": index.SearchIndex,
+    "SearchLearnt": combined.Learnt,
     "SearchSettings": scoring.SearchSettings,
+    "SearchSpectrum": spectrum.Spectrum,
     "TopicTable": topics.TopicTable,
 }
 
@@ -86,6 +89,8 @@ RENAMED = {"row_ids_": "row_names_", "row_total_": "row_scale_"}
 # Fields that files of earlier versions do not have.
 LATER: dict[str, tuple[str, ...]] = {
     "Record": ("entropy", "phase"),
+    "SearchIndex": ("learnt",),
+    "SearchSettings": ("stem",),
     "model.FactorizedPcp": ("hold",),
     "model.Pcp": ("hold",),
     "model.Ttmm": ("hold",),

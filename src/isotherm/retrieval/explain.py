@@ -20,8 +20,7 @@ LEAST = 0.01
 def hits(
     documents: Array,
     names: Sequence[str],
-    scores: Array,
-    base: Array,
+    parts: tuple[Array, Array, Array],
     words: Sequence[str],
     shares: Array,
     topics: list[tuple[TopicShare, ...]],
@@ -32,14 +31,15 @@ def hits(
     ----------
     documents : (n,)
     names : sequence of str, (I,)
-    scores, base : (n,)
-        Scores, and the part of them that is not feedback.
+    parts : tuple of 3 arrays (n,)
+        Scores, the part of them that is not feedback, and that of the spectrum in the latter.
     words : sequence of str
     shares : (n, words)
         What every word adds.
     topics : list of n tuples of TopicShare
     """
     found = []
+    scores, base, spectrum = parts
     for row, document in enumerate(documents):
         order = np.argsort(-shares[row], kind="stable")
         listed = tuple(
@@ -51,9 +51,10 @@ def hits(
                 name=names[document],
                 score=float(scores[row]),
                 words=listed,
-                through_topics=float(base[row] - shares[row].sum()),
+                through_topics=float(base[row] - spectrum[row] - shares[row].sum()),
                 through_feedback=float(scores[row] - base[row]),
                 topics=topics[row],
+                through_spectrum=float(spectrum[row]),
             )
         )
     return tuple(found)
@@ -67,6 +68,8 @@ def shared_topics(
     n_topics: int,
 ) -> list[tuple[TopicShare, ...]]:
     """Topics that documents (n, K) share with a query (K,), the most shared first."""
+    if not tables:
+        return [()] * len(theta)
     owner = np.repeat(np.arange(len(tables)), [len(table.weight) for table in tables])
     first = np.searchsorted(owner, np.arange(len(tables)))
     # theta is divided by the number of models; within its model a topic's share is whole.

@@ -41,7 +41,7 @@ class Hit(NamedTuple):
     name : str
         Its name in the counts, or else its position.
     score : float
-        The sum of all `words`, `through_topics` and `through_feedback`.
+        The sum of all `words`, `through_topics`, `through_spectrum` and `through_feedback`.
     words : tuple of WordShare
         Words of the query that are in the document, the most telling first.
     through_topics : float
@@ -50,6 +50,8 @@ class Hit(NamedTuple):
         What it owes to its likeness to the best documents, where the index asks for that.
     topics : tuple of TopicShare
         The topics most shared.
+    through_spectrum : float
+        What it owes to words that are used where those of the query are; combined scores only.
     """
 
     document: int
@@ -59,6 +61,7 @@ class Hit(NamedTuple):
     through_topics: float
     through_feedback: float
     topics: tuple[TopicShare, ...]
+    through_spectrum: float = 0.0
 
     def _repr_html_(self) -> str:
         return page(_part([self]))
@@ -79,12 +82,15 @@ class Results:
     topics : tuple of float
         P(a|q): share of each topic in the query, those of all models side by side and divided by
         their number.
+    stopped : tuple of str
+        Unknown words that say nothing of a subject, such as "the"; they are not in `unknown`.
     """
 
     hits: tuple[Hit, ...]
     words: tuple[str, ...]
     unknown: tuple[str, ...]
     topics: tuple[float, ...] = ()
+    stopped: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         """Number of hits."""
@@ -109,7 +115,9 @@ class Results:
 
     def _head(self) -> list[str]:
         lines = [f"query: {' '.join(self.words) or '(no known word)'}"]
-        return lines + ([f"unknown words: {' '.join(self.unknown)}"] if self.unknown else [])
+        if self.unknown:
+            lines.append(f"unknown words: {' '.join(self.unknown)}")
+        return lines + ([f"stop words: {' '.join(self.stopped)}"] if self.stopped else [])
 
     def _repr_html_(self) -> str:
         return page(*self._head(), *([_part(self.hits)] if self.hits else ["nothing was found"]))
@@ -126,6 +134,8 @@ def _why(hit: Hit) -> str:
     """Words and whatever else brought up a hit, with what each adds to its score."""
     words = ", ".join(f"{one.word} {one.amount:.3f}" for one in hit.words)
     parts = [words, f"through topics {hit.through_topics:.3f}"]
+    if hit.through_spectrum:
+        parts.append(f"through spectrum {hit.through_spectrum:.3f}")
     if hit.through_feedback:
         parts.append(f"through feedback {hit.through_feedback:.3f}")
     return "; ".join(filter(None, parts))

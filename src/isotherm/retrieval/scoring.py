@@ -14,6 +14,8 @@ from isotherm.data.counts import Counts, as_counts
 from isotherm.retrieval import formulas, topics
 from isotherm.retrieval.topics import TopicTable
 
+METHODS = ("combined", "words", "topics")
+
 
 class SearchSettings(NamedTuple):
     """How an index scores; see `SearchIndex`."""
@@ -26,10 +28,11 @@ class SearchSettings(NamedTuple):
     b: float = 0.75
     feedback: int = 0
     feedback_weight: float = 0.4
+    stem: bool = False
 
     def check(self) -> None:
         """Refuse settings that make no sense."""
-        _checks.one_of("method", self.method, ("words", "topics"))
+        _checks.one_of("method", self.method, METHODS)
         _checks.one_of("weights", self.weights, ("tf", "tfidf", "bm25"))
         _checks.number("interpolation", self.interpolation, 0.0, 1.0)
         _checks.one_of("query", self.query, ("smooth", "raw"))
@@ -37,14 +40,21 @@ class SearchSettings(NamedTuple):
         _checks.number("b", self.b, 0.0, 1.0)
         _checks.integer("feedback", self.feedback, 0)
         _checks.number("feedback_weight", self.feedback_weight, 0.0, 1.0)
+        _checks.flag("stem", self.stem)
 
 
 class Scored(NamedTuple):
-    """Scores (Q, I), those before feedback, and the factor (Q,) of the latter in the former."""
+    """Scores (Q, I), those before feedback, and the factor (Q,) of the latter in the former.
+
+    `spectrum` (Q, I) is the part of the latter that the spectrum has, and `factor` (Q,) that of
+    the words of the query in it; both are there for combined scores alone.
+    """
 
     scores: Array
     base: Array
     scale: Array
+    spectrum: Array | None = None
+    factor: Array | None = None
 
 
 class Scorer:
@@ -137,6 +147,8 @@ class Scorer:
 
     def folded(self, counts: Counts) -> Array:
         """Weights theta of new rows, (N, K)."""
+        if not self.tables:
+            return np.zeros((counts.n_rows, 0))
         if counts.n_rows != 1:
             return topics.side_by_side([topics.fold(table, counts) for table in self.tables])
         key = counts.matrix.indices.tobytes(), counts.matrix.data.tobytes()
@@ -185,7 +197,7 @@ class Scorer:
             self._saturation,
             weighted,
         )
-        return found if self.settings.method == "words" else found / self._bound(weighted)[:, None]
+        return found if self.settings.method != "topics" else found / self._bound(weighted)[:, None]
 
     def _bound(self, weighted: sparse.csr_array) -> Array:
         """What BM25 of a query cannot exceed, 1 where that is nothing, (Q,)."""

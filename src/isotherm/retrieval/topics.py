@@ -103,6 +103,12 @@ def weights_in(model: AspectModel, counts: Counts) -> Array:
     return fold(table_of(model), counts)
 
 
+def levels_of(model: AspectModel) -> list[AspectModel]:
+    """The model at all of its levels, or just itself where it has none or was edited."""
+    levels = () if getattr(model, "edits_", ()) else getattr(model, "levels_", ())
+    return [model.at(level) for level in levels] or [model]
+
+
 def side_by_side(parts: list[Array]) -> Array:
     """Weights theta (I, all K) of all models, divided by their number."""
     return np.concatenate(parts, axis=1) / len(parts)

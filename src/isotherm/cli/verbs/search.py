@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: Parser) -> None:
     """What the verb takes besides its options; examples."""
     parser.example('isotherm search articles.run "price of oil"')
+    parser.example("""isotherm search articles.run '"crude oil" -gulf'""")
     add_run(parser)
     parser.add_argument("query", nargs="+", metavar="WORDS", help="what to look for")
 
@@ -30,6 +31,8 @@ def run(options: argparse.Namespace) -> None:
     query, results = search.find(" ".join(options.query), options.number)
     if query.unknown:
         console.note(f"no document has {', '.join(query.unknown)}")
+    if query.stopped:
+        console.note(f"stop words, which were not counted: {', '.join(query.stopped)}")
     if not query.known:
         raise IsothermError(
             f"no word of the query {' '.join(options.query)!r} is in the documents; give words "
@@ -40,6 +43,7 @@ def run(options: argparse.Namespace) -> None:
     summary = {
         "query": query.known,
         "unknown": query.unknown,
+        "stopped": query.stopped,
         "documents": [_entry(rank, hit, docs, names) for rank, hit in enumerate(hits, 1)],
     }
     blocks = [_block(rank, hit, docs, names) for rank, hit in enumerate(hits, 1)]
@@ -54,6 +58,8 @@ def _entry(rank: int, hit: Hit, docs: Documents, names: Sequence[str]) -> dict[s
         "score": hit.score,
         "words": {one.word: one.amount for one in hit.words},
         "through_topics": hit.through_topics,
+        "through_spectrum": hit.through_spectrum,
+        "through_feedback": hit.through_feedback,
         "topics": [
             {
                 "topic": one.topic,
@@ -73,6 +79,10 @@ def _block(rank: int, hit: Hit, docs: Documents, names: Sequence[str]) -> str:
     name = hit.name if title == hit.name else f"{hit.name}  {title}"
     parts = [f"{one.word} {one.amount:.2f}" for one in hit.words]
     parts.append(f"by topics {hit.through_topics:.2f}")
+    if hit.through_spectrum:
+        parts.append(f"by spectrum {hit.through_spectrum:.2f}")
+    if hit.through_feedback:
+        parts.append(f"by likeness to the best {hit.through_feedback:.2f}")
     lines = [f"{rank:3d}. {hit.score:.3f}  {name}", f"       {', '.join(parts)}"]
     # The topics that matter; a document has a little of many.
     lines += [

@@ -8,6 +8,7 @@ import { sharesOf, valueOf } from "./values.js";
  * @typedef {object} SearchResult
  * @property {string[]} known words of the query that the corpus has
  * @property {string[]} unknown words of the query that it has not
+ * @property {string[]} [stopped] stop words of the query, which were not counted
  * @property {{document: number, score: number, words: [string, number][],
  *   topics: [number, number][], through_topics: number}[]} hits best first
  * @property {[number, number][]} topics of the query

@@ -156,6 +156,9 @@ export function createSearch(element, data, store, source) {
             text: `Not in the vocabulary: ${matches.unknown.slice(0, 12).join(", ")}${matches.unknown.length > 12 ? " …" : ""}`,
           })
         : null,
+      matches.stopped?.length
+        ? h("p.quiet", { text: `Stop words, not counted: ${matches.stopped.slice(0, 12).join(", ")}` })
+        : null,
       !hits.length && query ? h("p.quiet", { text: "Try other or fewer words." }) : null,
     );
     const strong = (matches.topics ?? [])
