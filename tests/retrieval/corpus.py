@@ -69,3 +69,25 @@ def cosine(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Cosines of the rows of B with those of A, (Q, I); 0 for zero vectors."""
     lengths = np.outer(np.linalg.norm(B, axis=1), np.linalg.norm(A, axis=1))
     return np.divide(B @ A.T, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+
+
+SUBJECTS = {
+    "sea": "ship harbour sailor anchor wave",
+    "money": "bank price market share bond",
+    "farm": "wheat field cow tractor barn",
+}
+
+
+def stories(n_each: int = 40) -> Counts:
+    rng = np.random.default_rng(0)
+    pairs = [
+        (f"{subject}{i}", word)
+        for subject, words in SUBJECTS.items()
+        for i in range(n_each)
+        for word in rng.choice(words.split(), 3)
+    ]
+    return Counts.from_pairs(*zip(*pairs, strict=True))
+
+
+def grown() -> AspectModel:
+    return AspectModel(3, random_state=0).fit(stories())

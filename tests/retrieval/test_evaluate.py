@@ -14,6 +14,7 @@ from isotherm.retrieval.evaluate import (
     difference,
     evaluate,
     precision_at_recall,
+    ranked,
     ranking,
 )
 
@@ -126,3 +127,25 @@ def test_equals_what_trec_eval_computes() -> None:
     ours = evaluate(scores, relevant)
     assert ours.mean_average_precision == pytest.approx(theirs[measures.AP])
     np.testing.assert_allclose(ours.mean_precision, [theirs[level] for level in levels])
+
+
+def test_recall_and_ndcg_of_the_first() -> None:
+    # R N R N N R: of three two are among the first three
+    scores = np.array([[6.0, 5, 4, 3, 2, 1], [1, 2, 3, 4, 5, 6], [1, 1, 1, 1, 1, 1]])
+    relevant = np.array([[1, 0, 1, 0, 0, 1], [0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0]], bool)
+    found = ranked(scores, relevant, 3)
+    best = 1 + 1 / np.log2(3) + 0.5
+    np.testing.assert_allclose(found.recall, [2 / 3, 1])
+    np.testing.assert_allclose(found.ndcg, [1.5 / best, 1])
+    np.testing.assert_allclose(found.average_precision, [(1 + 2 / 3 + 1 / 2) / 3, 1])
+    assert found.queries.tolist() == [0, 1]
+    # more relevant than can be among the first: all that can be is all
+    full = ranked(scores[:1], np.ones((1, 6), bool), 2)
+    assert full.recall.tolist() == full.ndcg.tolist() == [1]
+    assert ranked(scores[:1], relevant[:1], 50).recall.tolist() == [1]
+    hidden = np.where([[1, 0, 0, 0, 0, 0]], -np.inf, scores[:1])
+    assert ranked(hidden, relevant[:1], 1).recall.tolist() == [0]
+    with pytest.raises(IsothermError, match="k=0"):
+        ranked(scores, relevant, 0)
+    with pytest.raises(IsothermError, match="queries x documents"):
+        ranked(scores, relevant[:2])

@@ -79,6 +79,7 @@ def _spread(words: sparse.csr_array, scorer: Combined) -> Counts:
 
 def _reciprocal_rank(scores: Array) -> float:
     """Mean of 1 / rank of row i among the scores (n, documents) of query i; ties count half."""
+    scores = np.round(scores, 9)
     own = np.diag(scores)[:, None]
     ranks = 0.5 + (scores > own).sum(axis=1) + 0.5 * (scores == own).sum(axis=1)
     return float((1.0 / ranks).mean())

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from isotherm import _checks
 from isotherm.data.base import Array
 from isotherm.errors import IsothermError
 
@@ -20,10 +21,12 @@ __all__ = [
     "NINE",
     "Difference",
     "Evaluation",
+    "Ranked",
     "average_precision",
     "difference",
     "evaluate",
     "precision_at_recall",
+    "ranked",
     "ranking",
 ]
 
@@ -152,16 +155,8 @@ def evaluate(
     """
     table = np.asarray(scores, np.float64)
     judged = np.asarray(relevant.toarray() if hasattr(relevant, "toarray") else relevant, bool)
-    if table.ndim != 2 or judged.shape != table.shape:
-        raise IsothermError(
-            f"scores have shape {table.shape}, judgements {judged.shape}; both must be "
-            "queries x documents. Give a score and a judgement for every pair."
-        )
-    if np.isnan(table).any():
-        raise IsothermError("scores contain NaN, which has no rank; give finite scores")
+    _check_pairs(table, judged)
     queries = np.flatnonzero(judged.any(axis=1))
-    if not len(queries):
-        raise IsothermError("no query has a relevant document; give judgements of this collection")
     hits = np.take_along_axis(judged[queries], ranking(table[queries]), axis=1)
     options = {"interpolated": interpolated}
     precision = np.array([precision_at_recall(h, levels=levels, **options) for h in hits])
@@ -169,6 +164,47 @@ def evaluate(
     average = np.array([average_precision(h) for h in hits])
     skipped = len(table) - len(queries)
     return Evaluation(_levels(levels), precision, average, nine, queries, skipped)
+
+
+class Ranked(NamedTuple):
+    """How good the first of each ranking are, for Q queries or users with something to find.
+
+    `recall` (Q,) is the share of what is relevant among the first k (of k, where more is), `ndcg`
+    (Q,) discounts by log2 of the rank and divides by the best that is possible,
+    `average_precision` (Q,) is over the whole ranking; `queries` (Q,) are their positions.
+    """
+
+    recall: Array
+    ndcg: Array
+    average_precision: Array
+    queries: Array
+
+
+def ranked(scores: object, relevant: object, k: int = 10) -> Ranked:
+    """Recall, nDCG and average precision of rankings, as recommenders are measured.
+
+    Parameters
+    ----------
+    scores : array (Q, I)
+        Minus infinity for what is not to be ranked, such as what a user has already.
+    relevant : array or sparse array of bool, (Q, I)
+        Rows without anything relevant count nowhere.
+    k : int
+    """
+    _checks.integer("k", k, 1)
+    table = np.asarray(scores, np.float64)
+    judged = np.asarray(relevant.toarray() if hasattr(relevant, "toarray") else relevant, bool)
+    _check_pairs(table, judged)
+    queries = np.flatnonzero(judged.any(axis=1))
+    hits = np.take_along_axis(judged[queries], ranking(table[queries]), axis=1)
+    n_relevant = hits.sum(axis=1)
+    most = np.minimum(n_relevant, k)
+    first = hits[:, :k]
+    discount = 1.0 / np.log2(np.arange(2, first.shape[1] + 2))
+    # Of more than k relevant documents k can be among the first.
+    best = np.cumsum(discount)[np.minimum(most, len(discount)) - 1]
+    average = np.array([average_precision(one) for one in hits])
+    return Ranked(first.sum(axis=1) / most, first @ discount / best, average, queries)
 
 
 class Difference(NamedTuple):
@@ -201,6 +237,19 @@ def difference(
     low, high = np.quantile(means, [(1 - coverage) / 2, (1 + coverage) / 2])
     error = float(gap.std(ddof=1) / np.sqrt(len(gap))) if len(gap) > 1 else float("nan")
     return Difference(float(gap.mean()), error, float(low), float(high))
+
+
+def _check_pairs(scores: Array, judged: Array) -> None:
+    """Refuse scores and judgements that do not fit, and those of nothing."""
+    if scores.ndim != 2 or judged.shape != scores.shape:
+        raise IsothermError(
+            f"scores have shape {scores.shape}, judgements {judged.shape}; both must be "
+            "queries x documents. Give a score and a judgement for every pair."
+        )
+    if np.isnan(scores).any():
+        raise IsothermError("scores contain NaN, which has no rank; give finite scores")
+    if not judged.any():
+        raise IsothermError("no query has a relevant document; give judgements of this collection")
 
 
 def _checked(hits: object, n_relevant: int | None) -> tuple[Array, int]:

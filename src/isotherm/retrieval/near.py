@@ -71,16 +71,16 @@ def words_like(scorer: Combined, family: int) -> Array:
 def expected_columns(scorer: Combined, rows: Array) -> Array:
     """Scores of all columns for rows, (n, J): by topics and by the spectrum, standardized.
 
-    Topics say log P(y|x), the mean over tables. The spectrum says which columns are near the place
-    of the row, weighted as the columns of the row are.
+    Topics say P(y|x), the mean over tables. By the spectrum columns count that are near the place
+    of the row, strong directions more: weak ones are what chance has added to the rows.
     """
     learnt = scorer.learnt
-    spectrum = learnt.spectrum
-    near = spectrum.places[rows] @ spectrum.directions.T
-    found = learnt.balance.spectrum * standardized(near)
+    spectrum, balance = learnt.spectrum, learnt.balance
+    strength = np.linalg.norm(spectrum.places, axis=0)
+    near = (spectrum.places[rows] * strength) @ spectrum.directions.T
+    found = balance.spectrum * standardized(near)
     if learnt.tables:
         pairs = zip(learnt.tables, learnt.thetas, strict=True)
         chance = sum(theta[rows] @ table.word_topic.T for table, theta in pairs)
-        chance = np.log(np.maximum(chance / len(learnt.tables), 1e-12))
-        found += learnt.balance.topics * standardized(chance)
-    return np.asarray(found / (learnt.balance.spectrum + learnt.balance.topics))
+        found += balance.topics * standardized(np.asarray(chance))
+    return np.asarray(found / (balance.spectrum + balance.topics))
