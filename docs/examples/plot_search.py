@@ -2,8 +2,9 @@
 A search by words and topics
 ============================
 
-A document may be about the query without using its words. ``SearchIndex`` mixes what a document
-says with what its topics would say (PLSI), and tells which of them brought it up.
+A document may be about the query without using its words. ``SearchIndex`` adds up what the words, the
+company they keep (the spectrum of the documents) and the topics say, and tells which of them brought a
+document up.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +17,7 @@ index = SearchIndex.of(models, corpus.counts)
 print(index.query("solve a system of linear equations", 3))
 
 # %%
-# What brought the first documents up: their words, and what their topics add.
+# What brought the first documents up: their words, and what topics, spectrum and feedback add.
 
 results = index.query("solve a system of linear equations", 8)
 hits = results.hits[::-1]
@@ -26,28 +27,21 @@ for word in results.words:
     parts = [sum(share.amount for share in hit.words if share.word == word) for hit in hits]
     axis.barh([hit.name for hit in hits], parts, left=ends, label=word)
     ends = [end + part for end, part in zip(ends, parts, strict=True)]
-axis.barh(
-    [hit.name for hit in hits],
-    [hit.through_topics for hit in hits],
-    left=ends,
-    color="lightgrey",
-    label="topics",
-)
+for part, color in (("topics", "dimgrey"), ("spectrum", "darkgrey"), ("feedback", "lightgrey")):
+    parts = [max(getattr(hit, f"through_{part}"), 0.0) for hit in hits]
+    axis.barh([hit.name for hit in hits], parts, left=ends, color=color, label=part)
+    ends = [end + part for end, part in zip(ends, parts, strict=True)]
 axis.set_title("score", loc="left")
 axis.legend()
 figure
 
 # %%
-# The share of the topics is ``interpolation``; with 0 only words count. Here the names of the first
-# five documents both ways.
+# Documents like a document, and words like a word, come from the same index.
 
-for share in (0.0, 0.5):
-    settings = index.settings._replace(interpolation=share)
-    results = index.with_settings(settings).query("random numbers of a distribution", 5)
-    print(f"interpolation {share}:")
-    for hit in results.hits:
-        print("   ", hit.name)
+for near in index.similar("numpy.linalg.linalg.solve", 5):
+    print(f"{near.score:6.2f}  {near.name}")
+print([near.name for near in index.similar_words("random", 8)])
 
 # %%
-# Which settings are good is a question for queries with known answers: ``isotherm.retrieval`` has
-# the measures, and ``benchmarks/quality/retrieval.py`` asks it on the Cranfield collection.
+# There is nothing to tune; ``weights``, ``interpolation`` and ``query`` choose the scores of the paper
+# instead. How good each is on collections with known answers, ``benchmarks/quality/retrieval.py`` says.

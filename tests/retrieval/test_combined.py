@@ -150,6 +150,8 @@ def test_phrases_and_words_that_must_not_be_there() -> None:
     texts = ["the ship and wave"] * len(docs)
     texts[order[0]] = "Ships wave, at last"
     assert index.query('"ship wave"', texts=texts).documents == [order[0]]
+    with pytest.raises(IsothermError, match="1 texts of 120 documents"):
+        index.query('"ship wave"', texts=texts[:1])
 
 
 def test_stop_words_are_named() -> None:

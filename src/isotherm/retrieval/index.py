@@ -255,6 +255,11 @@ class SearchIndex:
         """
         _checks.integer("n", n, 1)
         _checks.integer("n_topics", n_topics, 0)
+        if texts is not None and len(texts) != len(self):
+            raise IsothermError(
+                f"{len(texts)} texts of {len(self)} documents; give one for each, in their order",
+                parameter="texts",
+            )
         request = queries.parsed(query) if isinstance(query, str) else queries.Request("")
         asked = self._asked(request.text if isinstance(query, str) else query, analyzer)
         found = self._ranker.scores(asked.matrix)

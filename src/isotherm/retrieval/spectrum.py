@@ -22,7 +22,7 @@ DOCUMENTS_EACH = 4
 # Words of fewer documents connect nothing.
 LEAST_DOCUMENTS = 2
 # Larger collections have the directions of so many of their documents, drawn at random.
-MOST_DOCUMENTS = 20_000
+MOST_DOCUMENTS = 12_000
 # Tables of fewer cells are decomposed as a whole.
 DENSE = 40_000
 

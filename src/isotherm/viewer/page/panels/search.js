@@ -157,7 +157,9 @@ export function createSearch(element, data, store, source) {
           })
         : null,
       matches.stopped?.length
-        ? h("p.quiet", { text: `Stop words, not counted: ${matches.stopped.slice(0, 12).join(", ")}` })
+        ? h("p.quiet", {
+            text: `Stop words, not counted: ${matches.stopped.slice(0, 12).join(", ")}`,
+          })
         : null,
       !hits.length && query ? h("p.quiet", { text: "Try other or fewer words." }) : null,
     );
