@@ -2,9 +2,9 @@
 A search by words and topics
 ============================
 
-A document may be about the query without using its words. ``SearchIndex`` adds up what the words, the
-company they keep (the spectrum of the documents) and the topics say, and tells which of them brought a
-document up.
+A document may be about the query without using its words. ``SearchIndex`` adds up what the words,
+the company they keep (the spectrum of the documents) and the topics say, and tells which of them
+brought a document up.
 """
 
 import matplotlib.pyplot as plt
@@ -38,10 +38,12 @@ figure
 # %%
 # Documents like a document, and words like a word, come from the same index.
 
-for near in index.similar("numpy.linalg.linalg.solve", 5):
+print(results[0].name)
+for near in index.similar(results[0].document, 5):
     print(f"{near.score:6.2f}  {near.name}")
 print([near.name for near in index.similar_words("random", 8)])
 
 # %%
-# There is nothing to tune; ``weights``, ``interpolation`` and ``query`` choose the scores of the paper
-# instead. How good each is on collections with known answers, ``benchmarks/quality/retrieval.py`` says.
+# There is nothing to tune; ``weights``, ``interpolation`` and ``query`` choose the scores of the
+# paper instead. How good each is on collections with known answers,
+# ``benchmarks/quality/retrieval.py`` says.
