@@ -99,6 +99,18 @@ def test_topics_that_find_documents_again_get_more_weight() -> None:
     assert balanced(none._combined) == Balance(2.0, 0.0)
 
 
+def test_topics_count_less_where_all_are_fine(monkeypatch: pytest.MonkeyPatch) -> None:
+    from isotherm.retrieval import balance
+
+    before = SearchIndex.of([fitted(4), fitted(6, 1.2, 1)], documents()).learnt
+    monkeypatch.setattr(balance, "COARSE", 2)
+    after = SearchIndex.of([fitted(4), fitted(6, 1.2, 1)], documents()).learnt
+    assert before is not None
+    assert after is not None
+    assert after.balance.topics == pytest.approx(before.balance.topics / 2)
+    assert sum(after.balance) == pytest.approx(2)
+
+
 def test_all_levels_of_a_model_count_and_its_own_topics_are_shown() -> None:
     model = AspectModel("auto", random_state=0).fit(stories())
     index = SearchIndex.of(model, stories())

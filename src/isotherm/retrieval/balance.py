@@ -17,13 +17,17 @@ from isotherm.retrieval.spectrum import mean_cosines
 # Documents that are looked for, out of how many, and words taken out of each (of every third word).
 SOUGHT, AMONG, TAKEN = 200, 4000, 6
 SEED = 0
+# Where no model has so few topics, what they say is finer than the subject of a query: they find a
+# document again, but not others like it, and count less by as many times as there are more.
+COARSE = 32
 
 
 def balanced(scorer: Combined) -> Balance:
     """Weights by how well spectrum and topics find documents by words taken out of them.
 
     With the mean of 1 / rank of these documents by the spectrum and by topics, a weight of 2 is
-    shared out between the two by the square roots of these means.
+    shared out between the two by the square roots of these means; topics get less of it where all
+    are fine.
     """
     if not scorer.expected:
         return Balance(2.0, 0.0)
@@ -45,7 +49,9 @@ def balanced(scorer: Combined) -> Balance:
     found.append(mean_products([one.folded(ours) for one in scorer.expected], places))
     # Square roots: a task of one right answer exaggerates how much better the better one is.
     r, s = (np.sqrt(_reciprocal_rank(one)) for one in found)
-    return Balance(float(2.0 * r / (r + s)), float(2.0 * s / (r + s)))
+    coarsest = min(len(table.weight) for table in scorer.learnt.tables)
+    topics = float(2.0 * s / (r + s)) * min(1.0, COARSE / coarsest)
+    return Balance(2.0 - topics, topics)
 
 
 def _task(
