@@ -164,6 +164,15 @@ def test_stop_words_of_a_query_are_named(grown: Path, say: Any) -> None:
     assert "stop words, which were not counted: the" in say.err
 
 
+def test_stop_words_alone_find_nothing(grown: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from isotherm import cli
+
+    assert cli.main(["search", str(grown), "of", "the"]) == 1
+    note, error = capsys.readouterr().err.splitlines()
+    assert "stop words, which were not counted: of, the" in note
+    assert "no word of the query 'of the' is anything but a stop word" in error
+
+
 def test_search_for_nothing_known(grown: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from isotherm import cli
 

@@ -34,9 +34,11 @@ def run(options: argparse.Namespace) -> None:
     if query.stopped:
         console.note(f"stop words, which were not counted: {', '.join(query.stopped)}")
     if not query.known:
+        stops = query.stopped and not query.unknown
+        what = "is anything but a stop word" if stops else "is in the documents"
         raise IsothermError(
-            f"no word of the query {' '.join(options.query)!r} is in the documents; give words "
-            "that isotherm topics shows, for instance"
+            f"no word of the query {' '.join(options.query)!r} {what}; give words that isotherm "
+            "topics shows, for instance"
         )
     hits = results.hits
     docs, names = run.documents, run.model.names_
