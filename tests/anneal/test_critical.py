@@ -27,6 +27,7 @@ from isotherm.models.aspect import Aspect
 from isotherm.models.base import distinct_components
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
+from isotherm.models.own_words import AspectOwnWords
 from support.corpora import TOY
 from support.models import (
     Array,
@@ -181,6 +182,20 @@ def test_components_of_a_settled_state_split_where_predicted(model: Any) -> None
         direction = critical_change(model, DATA, state, temperature, c)
         found = growth(model, DATA, both, twins, temperature, 40, direction)
         assert found == pytest.approx(predicted / temperature, abs=1e-3)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 1.2, 1.5])
+def test_own_words_take_their_tokens_from_what_splits(temperature: float) -> None:
+    """Halves of a settled aspect part as the curvature says, in which repeats have less weight."""
+    model, data = AspectOwnWords(2), place(COUNTS + 6.0 * np.eye(*COUNTS.shape))
+    state, _ = sweeps(model, data, merged(model, data, temperature), temperature, 300)
+    assert 0.05 < float(state.params.own[0]) < 0.9
+    predicted = component_split(model, data, state, temperature, 0).temperature
+    direction = critical_change(model, data, state, temperature, 0)
+    found = growth(model, data, state, np.arange(2), temperature, 40, direction)
+    assert found == pytest.approx(predicted / temperature, abs=1e-4)
+    without = component_split(Aspect(2), data, merged(Aspect(2), data, 1.0), 1.0, 0).temperature
+    assert predicted < without - 0.01
 
 
 def test_one_component_above_and_more_below(model: Any) -> None:

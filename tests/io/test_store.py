@@ -49,11 +49,13 @@ NAMES = """
     FactorizedStats Fit Fixed Folds GTM Grid Growth GtmParams GtmStats Heating
     HierarchicalClustering HierarchyParams HierarchyRows LTM LapPLSI LatentGrid LdaParams
     LdaRows LdaStats Linear LinkedParams LinkedRows LinkedStats MappedCorpus Neighbors
-    NoRows NodeStats Noisy OneSidedClustering OneSidedFits OwnClusters PCP PairRows
+    NoRows NodeStats Noisy OneSidedClustering OneSidedFits OwnClusters OwnWordsParams
+    OwnWordsStats PCP PairRows
     PcpParams RandomRows Record Rows SearchIndex SearchSettings Spectral Splitting Stage
     Stages State Step Stepwise StructuredFit TTMM Tempered Tokens TopicTable Tree TtmmParams
     TwoSidedClustering TwoSidedParams WordCounts model.Aspect model.AspectLeaveOneOut
-    model.Cluster model.ClusterLeaveOneOut model.DTM model.Document model.FactorizedPcp
+    model.AspectOwnWords model.Cluster model.ClusterLeaveOneOut model.DTM model.Document
+    model.FactorizedPcp
     model.Gtm model.Hierarchy model.LTM model.LapPLSI model.Lda model.Pcp model.Segments
     model.Tied model.Ttmm model.TwoSided
 """.split()

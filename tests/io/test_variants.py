@@ -66,6 +66,8 @@ MORE: list[tuple[type[Any], dict[str, Any]]] = [
     (AspectModel, {"engine": Engine(batches=Stepwise(batch=10))}),
     (AspectModel, {"validation_fraction": 0.0}),
     (AspectModel, {"leave_one_out": True, "temper_prior": False}),
+    (AspectModel, {"own_words": True}),
+    (AspectModel, {**GROWS, "own_words": 0.3}),
     (AspectModel, {**GROWS, "temper_prior": False}),
     *((OneSidedClustering, {**GROWS, "temper_prior": prior}) for prior in (True, False)),
     (OneSidedClustering, {"leave_one_out": True, "temper_prior": True, "start": Spectral(0.5)}),

@@ -71,7 +71,7 @@ def test_outputs_have_promised_types(kernels: Kernels) -> None:
         "logs": [own],
         "totals": [double],
         "scaled": [own],
-        "pair": [own, double, double],
+        "pair": [own, double, double, double] * 2,
         "row": [own, double, double, double],
         "times": [double],
         "transposed_times": [double],
@@ -117,20 +117,42 @@ def test_sum_of_a_long_row_is_added_up_in_double_precision() -> None:
 @given(cases())
 def test_pair(case: Case) -> None:
     expected = call(PLAIN, "pair", case)
-    for actual, want in zip(call(DOUBLE, "pair", case)[:2], expected[:2], strict=True):
-        assert close(actual, want, EXACT)
+    found = call(DOUBLE, "pair", case)
     tokens = float(case.block.row_totals @ case.block.weight)
-    assert abs(DOUBLE.pair(case.block, case.U, case.V).log_z - expected[2]) <= 10 * EXACT * tokens
+    for first in (0, 4):  # without a rest, and with one
+        for actual, want in zip(found[first : first + 2], expected[first : first + 2], strict=True):
+            assert close(actual, want, EXACT)
+        for at in (first + 2, first + 3):
+            assert abs(found[at] - expected[at]) <= 10 * EXACT * tokens
 
 
 @given(cases())
 def test_pair_in_single_precision(case: Case) -> None:
     case = case.rounded()
     actual, expected = call(SINGLE, "pair", case), call(PLAIN, "pair", case)
-    assert close(actual[0], expected[0], CLOSE)
-    assert close(actual[1], expected[1], CLOSE)
     tokens = float(case.block.row_totals @ case.block.weight)
-    assert abs(actual[2] - expected[2]) <= CLOSE * tokens
+    for first in (0, 4):  # without a rest, and with one
+        for at in (first, first + 1):
+            assert close(actual[at], expected[at], CLOSE)
+        for at in (first + 2, first + 3):
+            assert abs(actual[at] - expected[at]) <= CLOSE * tokens
+
+
+@given(cases(), st.floats(1e-6, 1e6))
+def test_a_rest_is_one_more_component_of_all_but_the_first_token(case: Case, size: float) -> None:
+    K, n = case.U.shape[1], np.asarray(case.block.values)
+    first = case.block.with_values(np.minimum(n, 1.0))
+    again = case.block.with_values(np.maximum(n - 1.0, 0.0))
+    U, V = np.column_stack([case.U, np.full(len(case.U), size)]), case.V
+    V = np.column_stack([V, np.linspace(0.0, 1.0, len(V))])
+    for kernels in (DOUBLE, PLAIN):
+        one, more = kernels.pair(first, case.U, case.V), kernels.pair(again, U, V)
+        part = kernels.pair(case.block, case.U, case.V, size * V[case.block.indices, -1])
+        assert close(part.rows, one.rows + more.rows[:, :K], 10 * EXACT)
+        assert close(part.columns, one.columns + more.columns[:, :K], 10 * EXACT)
+        tokens = float(case.block.row_totals @ case.block.weight)
+        assert abs(part.log_z - one.log_z - more.log_z) <= 100 * EXACT * tokens
+        assert abs(part.rest - more.rows[:, -1].sum()) <= 100 * EXACT * tokens
 
 
 @given(cases(), st.booleans())

@@ -7,10 +7,12 @@ import pytest
 from isotherm.models.aspect import Aspect
 from isotherm.models.cluster import Cluster
 from isotherm.models.document import Document
+from isotherm.models.own_words import AspectOwnWords
 
 MODELS = {
     "aspect": Aspect(3),
     "aspect-tempered-prior": Aspect(3, temper_prior=True),
+    "aspect-own-words": AspectOwnWords(3),
     "cluster": Cluster(3),
     "cluster-tempered-prior": Cluster(3, temper_prior=True),
     "cluster-pseudo-counts": Cluster(3, pseudo_count=7.0),

@@ -19,6 +19,7 @@ from isotherm.data.base import row_bounds
 from isotherm.data.counts import Counts
 from isotherm.kernels.cpu.backend import Cpu
 from isotherm.kernels.reference import Reference
+from isotherm.models.own_words import AspectOwnWords
 from support.models import (
     Energies,
     Local,
@@ -267,6 +268,8 @@ def test_relaxation_does_not_tell_weights_from_copies(model: Any) -> None:
 
 
 def test_one_component_is_the_unigram_model(model: Any, temperatures: list[float]) -> None:
+    if isinstance(model, AspectOwnWords):
+        return  # of what is no repeat: see test_own_words.py
     single = replace(model, n_components=1)
     marginal = COUNTS.sum(axis=0) / COUNTS.sum()
     expected = float(COUNTS.sum(axis=0) @ np.log(np.where(marginal > 0, marginal, 1.0)))

@@ -50,6 +50,7 @@ CHOSEN: dict[str, Any] = {
         engine=Engine(precision="float32"),
     ),
     "aspect, left out": AspectModel(2, leave_one_out=True),
+    "aspect, own words": AspectModel(2, own_words=True),
     "clusters that grew": OneSidedClustering(
         "auto", max_components=3, schedule=Exponential(0.7), temper_prior=True
     ),

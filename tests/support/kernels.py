@@ -129,7 +129,8 @@ def call(kernels: Any, name: str, case: Case, beta: float = 0.8) -> tuple[Any, .
     if name == "scaled":
         return (kernels.scaled(U, np.linspace(0.0, 2.0, U.shape[1])),)
     if name == "pair":
-        return tuple(kernels.pair(block, U, V))
+        rest = np.where(np.arange(block.nnz) % 3, 0.4 * np.asarray(case.pair_share)[:, 0], 0.0)
+        return (*kernels.pair(block, U, V), *kernels.pair(block, U, V, rest.astype(U.dtype)))
     if name == "row":
         return tuple(kernels.row(block, np.log(np.maximum(V, 1e-6)), np.log(case.row_share + 0.1)))
     if name == "times":

@@ -79,7 +79,18 @@ class HeldoutTokens:
         return float(self.held.summary.total)
 
     def score(self, model: CountModel, state: State, data: Data, temperature: float) -> float:
-        """Perplexity."""
+        """Perplexity, of the model tuned by these tokens."""
+        model, params = self.tuned(model, state, data)
+        return self._perplexity(model, state._replace(params=params), data)
+
+    def tuned(self, model: CountModel, state: State, data: Data) -> tuple[CountModel, Params]:
+        """Model and parameters with what only held-out tokens can tell."""
+        return model.tuned(
+            state.params,
+            lambda params: self._perplexity(model, state._replace(params=params), data),
+        )
+
+    def _perplexity(self, model: CountModel, state: State, data: Data) -> float:
         background = smoothed_unigram(data.summary)
         total, tokens = log_likelihood(model, state, self.held, background, self.smoothing)
         return float(np.exp(-total / tokens))
@@ -152,8 +163,7 @@ def _predict(
     background: Array,
     smoothing: float,
 ) -> Expected[RowStates, _Tokens]:
-    weights, table = model.mixture(params, rows)
-    p = k.dots(block, weights, table).astype(np.float64)
+    p = model.predicted(params, rows, block, k)
     if smoothing:
         p = (1.0 - smoothing) * p + smoothing * background[block.indices]
     heavy = block.values * block.weight[block.row_of]

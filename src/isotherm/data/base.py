@@ -19,6 +19,8 @@ Array = NDArray[Any]
 # Non-zeros to a slab; the sums of more slabs than this are not worth their extra additions.
 SLAB = 200_000
 MOST_SLABS = 32
+# Non-zeros whose place among those of another block is looked up at a time.
+LOOKED_UP = 1_000_000
 
 
 class ColumnOrder(NamedTuple):
@@ -52,6 +54,8 @@ class Block:
     alone : bool
         Whether there is no other block: then sums need not wait, in double precision, for those of
         others.
+    given : Block, optional
+        Counts of the same rows that these are beside: what tokens may repeat.
     """
 
     indptr: Array
@@ -60,6 +64,7 @@ class Block:
     weight: Array
     n_columns: int
     alone: bool = field(default=False, kw_only=True)
+    given: Block | None = field(default=None, kw_only=True)
 
     @property
     def n_rows(self) -> int:
@@ -129,6 +134,40 @@ class Block:
         heavy *= self.values
         return heavy
 
+    @property
+    def again(self) -> Array:
+        """Tokens of each count but the first, (nnz,): those that may repeat another of the row."""
+        found: Array = np.maximum(self.values - 1.0, 0.0)
+        return found
+
+    @cached_property
+    def repeats(self) -> Array:
+        """Share of each column in the other tokens of the row, (nnz,): (n - 1) / (N - 1).
+
+        That is what a token after the first may repeat. Of counts beside others it is the share in
+        those, which are `given`, and what any token may repeat.
+        """
+        if self.given is not None:
+            return _shares_in(self.given, self).astype(self.values.dtype)
+        others = np.maximum(self.row_totals - 1.0, 0.0)
+        inverse = np.divide(1.0, others, out=np.zeros_like(others), where=others > 0)
+        share = self.again * np.repeat(inverse, np.diff(self.indptr))
+        # Of numbers that are not whole, more than one may be left where the others are less.
+        found: Array = np.minimum(share, 1.0).astype(self.values.dtype)
+        return found
+
+    @cached_property
+    def repeating(self) -> Array:
+        """Whether tokens of each row have others to repeat, (I,) bool."""
+        others = self.row_totals - 1.0 if self.given is None else self.given.row_totals
+        return np.asarray(others > 0)
+
+    def beside(self, given: Block) -> Block:
+        """The same with what its tokens repeat of a block of the same rows, without that block."""
+        other, whole = replace(self), replace(self, given=given)
+        other.__dict__.update(repeats=whole.repeats, repeating=whole.repeating)
+        return other
+
     @staticmethod
     def summarize(blocks: Sequence[Block]) -> Summary:
         """Marginals of all blocks together."""
@@ -151,9 +190,13 @@ class Block:
         sizes = np.diff(self.indptr)[rows]
         indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         entries = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], sizes)
-        return Block(
+        taken = Block(
             indptr, self.indices[entries], self.values[entries], self.weight[rows], self.n_columns
         )
+        if self.given is not None or "repeats" in self.__dict__:
+            more = {"repeats": self.repeats[entries], "repeating": self.repeating[rows]}
+            taken.__dict__.update(more)
+        return taken
 
 
 def row_bounds(counts: Counts, n_blocks: int) -> Array:
@@ -198,6 +241,32 @@ class Summary(NamedTuple):
     column_totals: Array
     row_weight: float
     total: float
+
+
+def _shares_in(given: Block, wanted: Block) -> Array:
+    """Share that the column of each non-zero of a block has in the same row of another, (nnz,)."""
+    shares = np.zeros(wanted.nnz)
+    n_rows, width = given.n_rows, max(given.n_columns, wanted.n_columns)
+    marks = np.searchsorted(np.asarray(given.indptr), np.arange(0, given.nnz, LOOKED_UP))
+    for lo, hi in itertools.pairwise(np.unique([0, *marks, n_rows]).tolist()):
+        here, there = _keys(given, lo, hi, width), _keys(wanted, lo, hi, width)
+        span = slice(int(given.indptr[lo]), int(given.indptr[hi]))
+        order = np.argsort(here, kind="stable")  # one pass over what is in order already
+        if not len(here):
+            continue
+        at = np.minimum(np.searchsorted(here, there, sorter=order), len(here) - 1)
+        found = np.where(here[order[at]] == there, np.asarray(given.values)[span][order[at]], 0.0)
+        totals = np.asarray(given.row_totals)[there // width]
+        span = slice(int(wanted.indptr[lo]), int(wanted.indptr[hi]))
+        shares[span] = np.divide(found, totals, out=np.zeros(len(found)), where=totals > 0)
+    return shares
+
+
+def _keys(block: Block, lo: int, hi: int, width: int) -> Array:
+    """A number for the row and column of each non-zero of rows lo to hi."""
+    indptr = np.asarray(block.indptr)[lo : hi + 1].astype(np.int64)
+    rows = np.repeat(np.arange(lo, hi, dtype=np.int64), np.diff(indptr))
+    return np.asarray(rows * width + np.asarray(block.indices)[indptr[0] : indptr[-1]])
 
 
 def _segment_sums(values: Array, indptr: Array) -> Array:

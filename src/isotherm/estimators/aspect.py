@@ -17,11 +17,18 @@ from isotherm.data.split import RandomState
 from isotherm.errors import IsothermError
 from isotherm.estimators.engine import Engine
 from isotherm.estimators.growing import GrowingEstimator
-from isotherm.estimators.parameters import Checks, check_leave_one_out, check_posteriors_fit, flag
+from isotherm.estimators.parameters import (
+    Checks,
+    check_leave_one_out,
+    check_posteriors_fit,
+    flag,
+    flag_or_share,
+)
 from isotherm.estimators.plan import Plan, Table
 from isotherm.estimators.recipe import Fitted, Recipe
 from isotherm.models.aspect import Aspect
 from isotherm.models.leave_one_out import AspectLeaveOneOut
+from isotherm.models.own_words import AspectOwnWords
 from isotherm.tree import Tree
 
 
@@ -52,6 +59,12 @@ class AspectModel(GrowingEstimator):
         Share of the tokens held out to choose the temperature; 0 cools to the end.
     temper_prior : bool
         Temper P(a) together with the likelihood; keeps aspects balanced. False is the paper's form.
+    own_words : bool or float
+        Let a token repeat another of its row instead of coming from an aspect: P(y|x) = (1 - g)
+        sum_a P(a|x) P(y|a) + g m(x,y), where m is the share of y in the other tokens of x. Words
+        come in bursts, for which aspects need not answer then: tokens are predicted far better. A
+        number is the weight g; True finds it, by held-out tokens where there are any. Needs
+        `temper_prior`.
     leave_one_out : bool
         Compute the posterior of a token from all other tokens (eqs. 42-45): less
         overfitting at low temperatures, at several times the cost and with a posterior for every
@@ -87,6 +100,9 @@ class AspectModel(GrowingEstimator):
         P(x|a) of the training rows (the symmetric view).
     row_marginal_ : (I,)
         p(x) of the training rows.
+    own_weight_ : float
+        Weight g of own words: the share of tokens that repeat others of their row. 0 without
+        `own_words`.
     names_ : tuple of str (K,)
         A short name of each aspect, of the words that tell most of it; no two are the same.
     n_components_ : int
@@ -142,7 +158,11 @@ class AspectModel(GrowingEstimator):
     )
 
     _mixes = True
-    _parameters: ClassVar[Checks] = {"temper_prior": flag, "leave_one_out": flag}
+    _parameters: ClassVar[Checks] = {
+        "temper_prior": flag,
+        "own_words": flag_or_share,
+        "leave_one_out": flag,
+    }
 
     def __init__(
         self,
@@ -153,6 +173,7 @@ class AspectModel(GrowingEstimator):
         start: Start | None = None,
         validation_fraction: float = 0.1,
         temper_prior: bool = True,
+        own_words: bool | float = False,
         leave_one_out: bool = False,
         tol: float = 1e-4,
         max_iter: int = 100,
@@ -168,6 +189,7 @@ class AspectModel(GrowingEstimator):
         self.start = start
         self.validation_fraction = validation_fraction
         self.temper_prior = temper_prior
+        self.own_words = own_words
         self.leave_one_out = leave_one_out
         self.tol = tol
         self.max_iter = max_iter
@@ -185,15 +207,34 @@ class AspectModel(GrowingEstimator):
         total = joint.sum(axis=0)
         return np.asarray((joint / np.where(total > 0, total, 1.0)).T)
 
+    @property
+    def own_weight_(self) -> float:
+        """Weight g of own words, 0 without `own_words`."""
+        check_is_fitted(self)
+        own = getattr(self.params_, "own", None)
+        return 0.0 if own is None else float(own[0])
+
     def _check(self) -> None:
         if self.leave_one_out:
             check_leave_one_out(self.n_components, self.schedule, self._settings.batches)
+        self._check_own_words()
         super()._check()
         if self.schedule is not None and lowest(self.schedule) <= 0:
             raise IsothermError(
                 f"schedule={self.schedule!r} goes down to T = 0, the hard limit, which only "
                 "clustering has; end above 0 (1 is plain EM)",
                 parameter="schedule",
+            )
+
+    def _check_own_words(self) -> None:
+        other = {"leave_one_out": self.leave_one_out, "temper_prior": not self.temper_prior}
+        given = [name for name, there in other.items() if there and self.own_words is not False]
+        for name in given:
+            raise IsothermError(
+                f"own_words={self.own_words!r} with {name}={getattr(self, name)}; they need "
+                "the plain E-step and a tempered prior: leave one of them out",
+                parameter="own_words",
+                also=(name,),
             )
 
     def _recipe(self, table: Table) -> Recipe:
@@ -204,15 +245,21 @@ class AspectModel(GrowingEstimator):
                 str(self._kernels().dtype),
                 self._settings.memory_limit,
             )
-        kind = AspectLeaveOneOut if self.leave_one_out else Aspect
         return self._growing(
-            (kind(self._n_first, self.temper_prior),),
+            (self._model(),),
             Exponential(rate=0.95, end=1.0, margin=0.8),
             # Critical temperatures are between 1 and 2: steps must be small for aspects to split.
             Splitting(rate=0.99, idle=0.95, end=1.0),
             Spectral(),
             tree=_tree_by_meetings,
         )
+
+    def _model(self) -> Aspect:
+        if self.own_words is not False:
+            given = None if self.own_words is True else float(self.own_words)
+            return AspectOwnWords(self._n_first, self.temper_prior, given)
+        kind = AspectLeaveOneOut if self.leave_one_out else Aspect
+        return kind(self._n_first, self.temper_prior)
 
     def _attributes(self, fitted: Fitted) -> None:
         self.row_marginal_ = row_marginal(fitted.plan.full)

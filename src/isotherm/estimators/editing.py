@@ -396,6 +396,8 @@ def _joined(params: Params, into: Array) -> Params:
             mean = table[:, group].astype(np.float64) @ share
             means[:, new] = mean / mean.sum()
         joined[name] = means
+    if hasattr(params, "own"):  # the same of all
+        joined["own"] = params.own[:n]
     if hasattr(params, "pseudo"):
         # Those of all topics stay the same, and fewer topics share them.
         joined["pseudo"] = params.pseudo * (len(into) / n)
@@ -405,7 +407,7 @@ def _joined(params: Params, into: Array) -> Params:
 
 def _taken(params: Params, stay: Array) -> Params:
     """Parameters of some topics alone."""
-    names = [name for name in (*SUMS, *MEANS) if hasattr(params, name)]
+    names = [name for name in (*SUMS, *MEANS, "own") if hasattr(params, name)]
     taken = {name: np.take(getattr(params, name), stay, axis=-1) for name in names}
     changed: Params = params._replace(**taken)
     return changed

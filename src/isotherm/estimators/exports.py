@@ -174,7 +174,17 @@ def expected(model: CountEstimator, X: object) -> Array:
             parameter="X",
         )
     weights, table = _mixture(model, counts)
-    return np.asarray(weights @ table)
+    found = np.asarray(weights @ table)
+    own = getattr(model, "own_weight_", 0.0)
+    return _with_own_words(found, counts, own) if own else found
+
+
+def _with_own_words(topics: Array, counts: Counts, own: float) -> Array:
+    """P(y|x) of the next token of each row (I, J), which may repeat one that is given."""
+    totals = counts.row_totals
+    share = np.divide(own, totals, out=np.zeros_like(totals), where=totals > 0)
+    topics *= 1.0 - own * (totals > 0)[:, None]
+    return np.asarray(topics + sparse.diags_array(share) @ counts.matrix)
 
 
 def _mixture(model: CountEstimator, counts: Counts) -> tuple[Array, Array]:
@@ -217,6 +227,8 @@ def sample(
         )
     shares, table, origin = _origins(model, drawn, rng)
     counts = _tokens(shares, table, wanted, rng)
+    own = getattr(model, "own_weight_", 0.0)
+    counts = _repeated(counts, own, rng) if own else counts
     names = getattr(model, "feature_names_in_", None)
     return as_counts(counts, None, names, allow_empty=True), origin
 
@@ -275,6 +287,26 @@ def _tokens(
     found = [np.concatenate([np.zeros(0, np.intp), *some]) for some in (rows, columns)]
     shape = (len(parts), table.shape[1])
     return sparse.csr_array(sparse.coo_array((np.ones(len(found[0])), tuple(found)), shape=shape))
+
+
+def _repeated(counts: sparse.csr_array, own: float, rng: np.random.Generator) -> sparse.csr_array:
+    """Rows (n, J) some of whose tokens repeat others instead.
+
+    The tokens of a row come one after the other, in an order of chance. Each but the first repeats
+    with probability `own` one of those before it, all of them alike.
+    """
+    lengths = np.asarray(counts.sum(axis=1)).astype(np.int64)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    words = np.repeat(counts.indices, counts.data.astype(np.int64))
+    words = words[np.lexsort((rng.random(len(words)), rows))]
+    here = np.arange(len(words))
+    first = np.repeat(np.cumsum(lengths) - lengths, lengths)
+    before = first + (rng.random(len(words)) * (here - first)).astype(np.int64)
+    source = np.where((rng.random(len(words)) < own) & (here > first), before, here)
+    while (source != source[source]).any():  # a repeat of a repeat
+        source = source[source]
+    parts = np.ones(len(words)), (rows, words[source])
+    return sparse.csr_array(sparse.coo_array(parts, shape=counts.shape))
 
 
 def to_pyldavis(model: CountEstimator, X: object, names: object) -> Fields:

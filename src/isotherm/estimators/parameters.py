@@ -82,6 +82,16 @@ def share_above_zero(name: str, value: object) -> None:
         raise IsothermError(f"{name}={value!r}; it must be above 0 and at most 1", parameter=name)
 
 
+def flag_or_share(name: str, value: object) -> None:
+    """True or False, or a number of at least 0 and below 1."""
+    if not isinstance(value, bool | np.bool_):
+        _checks.number(name, value, 0.0, 1.0)
+        if value == 1:
+            raise IsothermError(
+                f"{name}={value!r}; it must be True or False, or a number below 1", parameter=name
+            )
+
+
 def threads(name: str, value: object) -> None:
     """A number of threads; None and -1 are all cores."""
     if value is not None and not (isinstance(value, int) and value == -1):

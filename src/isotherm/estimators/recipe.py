@@ -19,6 +19,7 @@ from isotherm.anneal.crossval import Curve
 from isotherm.anneal.engine import Annealer
 from isotherm.anneal.fold import fold_in
 from isotherm.anneal.growth.grow import Growth
+from isotherm.anneal.heldout import HeldoutTokens
 from isotherm.anneal.schedule import Fixed, Schedule
 from isotherm.anneal.start import Noisy, Start, state_of
 from isotherm.anneal.trace import Fit, Outcome
@@ -161,6 +162,9 @@ def settled(annealer: Annealer, plan: Plan, cooled: Fit, rng: Rng) -> Fit:
     """
     if plan.data is plan.full:
         return cooled
+    if isinstance(plan.heldout, HeldoutTokens):
+        model, params = plan.heldout.tuned(cooled.model, cooled.state, plan.data)
+        cooled = replace(cooled, model=model, state=cooled.state._replace(params=params))
     state = state_of(cooled.model, plan.full, cooled.state.params)
     end = replace(annealer, schedule=Fixed(cooled.temperature), callbacks=(), growth=None)
     outcome = cooled.outcome

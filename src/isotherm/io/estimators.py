@@ -38,6 +38,7 @@ from isotherm.models import dtm, grid, lap_plsi, lda, linked, ltm, row_mixture, 
 from isotherm.models import gtm as maps
 from isotherm.models import hierarchy as hierarchies
 from isotherm.models import leave_one_out as without
+from isotherm.models import own_words as own
 from isotherm.models import pcp as projections
 from isotherm.models import ttmm as themes
 from isotherm.models import two_sided as biclusters
@@ -179,6 +180,7 @@ REGISTERED: tuple[Registered, ...] = (
         aspect.AspectModel,
         models=(
             ASPECT,
+            ModelTypes(own.AspectOwnWords, own.OwnWordsParams, (aspects.AspectRows,), hard=False),
             ModelTypes(
                 without.AspectLeaveOneOut,
                 without.CountedAspects,
@@ -190,6 +192,10 @@ REGISTERED: tuple[Registered, ...] = (
             aspects.AspectParams: {"weight": "K", "row_mass": "K", "word_topic": "J K"},
             aspects.AspectRows: {"table": "I K"},
             aspects.AspectStats: {"word": "J K"},
+            own.OwnWordsParams: {
+                **{"weight": "K", "row_mass": "K", "word_topic": "J K", "own": "K"},
+            },
+            own.OwnWordsStats: {"word": "J K", "own": "K", "open": "K"},
             without.CountedAspects: {
                 **{"weight": "K", "row_mass": "K", "word_topic": "J K", "columns": "J K"},
             },

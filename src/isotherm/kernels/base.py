@@ -24,12 +24,14 @@ class PairSums(NamedTuple):
     """Sums of a posterior per non-zero, `q(k) ~ U[i, k] V[j, k]`.
 
     `rows` (I, K) and `columns` (J, K): weighted counts times posterior; `log_z`: sum of weight x
-    count x log z, where z = sum_k U V.
+    count x log z, where z = sum_k U V. Where a constant c of each non-zero is one more component,
+    z of all of a count but one is sum_k U V + c; `rest` is the sum of weight x (count - 1) x c / z.
     """
 
     rows: Array
     columns: Array
     log_z: float
+    rest: float = 0.0
 
 
 class RowSums(NamedTuple):
@@ -131,8 +133,12 @@ class Kernels(Protocol):
         """`table * factor`, (R, K) from (R, K) and (K,)."""
         ...
 
-    def pair(self, block: Block, U: Array, V: Array) -> PairSums:
-        """Posterior per non-zero from row weights (I, K) and column weights (J, K)."""
+    def pair(self, block: Block, U: Array, V: Array, rest: Array | None = None) -> PairSums:
+        """Posterior per non-zero from row weights (I, K) and column weights (J, K).
+
+        `rest` (nnz,), in row order, is what else may explain each non-zero; nothing by default. It
+        explains what is above one of a count: the first token is always of the components.
+        """
         ...
 
     def row(self, block: Block, logs: Array, prior: Array, hard: bool = False) -> RowSums:

@@ -51,17 +51,25 @@ class Reference(LinkedReference):
         """`table * factor`."""
         return np.asarray(table, np.float64) * factor
 
-    def pair(self, block: Block, U: Array, V: Array) -> PairSums:
+    def pair(self, block: Block, U: Array, V: Array, rest: Array | None = None) -> PairSums:
         """Posterior per non-zero, in log space throughout (Hofmann & Puzicha eqs. 5, 40)."""
         i, j = block.row_of, block.indices
         heavy = block.values * block.weight[i]
         exponent = floored_log(U)[i] + floored_log(V)[j]
-        log_z = logsumexp(exponent, axis=1)
-        share = heavy[:, None] * np.exp(exponent - log_z[:, None])
+        log_z, left = logsumexp(exponent, axis=1), 0.0
+        share, energy = np.exp(exponent - log_z[:, None]), float(heavy @ log_z)
+        if rest is not None:
+            again = np.maximum(block.values - 1.0, 0.0) * block.weight[i]
+            log_rest = _log(np.asarray(rest, np.float64))
+            both = np.logaddexp(log_z, log_rest)
+            left, energy = (
+                float(again @ np.exp(log_rest - both)),
+                float(energy + again @ (both - log_z)),
+            )
+            heavy = heavy - again + again * np.exp(log_z - both)
+        share *= heavy[:, None]
         return PairSums(
-            _add_at(i, share, block.n_rows),
-            _add_at(j, share, block.n_columns),
-            float(heavy @ log_z),
+            _add_at(i, share, block.n_rows), _add_at(j, share, block.n_columns), energy, left
         )
 
     def row(self, block: Block, logs: Array, prior: Array, hard: bool = False) -> RowSums:

@@ -169,6 +169,10 @@ class Aspect(Topics):
         z = k.dots(block, U, V)
         # A pair that no component explains (a row without weight) has no say.
         ratio = np.divide(block.values, z, out=np.zeros_like(z), where=z > np.finfo(z.dtype).tiny)
+        rest = self._rest(params, rows, block, temperature, k)
+        if rest is not None:
+            both = np.maximum(z + rest, np.finfo(z.dtype).tiny)
+            ratio *= 1.0 - block.again * inverse(block.values) * (rest / both)
         table = rows.table[:, components].astype(np.float64)
         p = params.word_topic[:, components].astype(np.float64)
         # With h = w U / (N_a sqrt(P(x|a))) the rows of the matrix are h (n V / (z sqrt(P(y|a))) -
@@ -179,6 +183,12 @@ class Aspect(Topics):
         scale = V[:, components] * inverse(np.sqrt(p))
         parts = gain, scale, table * inverse(share), np.sqrt(p)
         return AspectDeviation(ratio, *(part.astype(k.dtype, copy=False) for part in parts))
+
+    def _rest(
+        self, params: AspectParams, rows: AspectRows, block: Block, temperature: float, k: Kernels
+    ) -> Array | None:
+        """What explains all but the first token of a count besides the aspects, (nnz,)."""
+        return None
 
     def critical_temperature(self, singular: float) -> float:
         """T_c = 1 + s2."""

@@ -7,6 +7,7 @@ sweep at fixed temperature never raises their sum.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -283,6 +284,16 @@ class CountModel(
         """Predictive distribution of the rows of a block."""
         ...
 
+    def predicted(self, params: ParamsT, rows: RowsT, block: BlockIn, k: Kernels) -> Array:
+        """P(y|x) of every non-zero of a block, (nnz,) float64."""
+        ...
+
+    def tuned(
+        self, params: ParamsT, score: Callable[[ParamsT], float]
+    ) -> tuple[CountModel, ParamsT]:
+        """The model with what no E-step can tell, where the score of its parameters is lowest."""
+        ...
+
     def components(self, params: ParamsT) -> tuple[Array, Array]:
         """Weights (K,) and distributions (J, K) of the components."""
         ...
@@ -353,8 +364,20 @@ class Topics:
         self: CountModel[ParamsT, RowsT], params: ParamsT, rows: RowsT, block: Block, k: Kernels
     ) -> float:
         """Sum of n log P(y|x) over the tokens of a block."""
-        p = k.dots(block, *self.mixture(params, rows))
-        return float(block.weighted @ floored_log(p.astype(np.float64)))
+        p = self.predicted(params, rows, block, k)
+        return float(block.weighted @ floored_log(p))
+
+    def tuned(
+        self: CountModel[ParamsT], params: ParamsT, score: Callable[[ParamsT], float]
+    ) -> tuple[CountModel, ParamsT]:
+        """As it is: EM tells all that there is."""
+        return self, params
+
+    def predicted(
+        self: CountModel[ParamsT, RowsT], params: ParamsT, rows: RowsT, block: Block, k: Kernels
+    ) -> Array:
+        """P(y|x) = sum_k P(k|x) P(y|k) of every non-zero, (nnz,) float64."""
+        return k.dots(block, *self.mixture(params, rows)).astype(np.float64)
 
     def sizes(self: CountModel[ParamsT], params: ParamsT) -> tuple[int, int]:
         """Number of components, and of those that are distinct."""

@@ -70,7 +70,9 @@ class Local:
         bounds = np.cumsum([0] + [block.n_rows for block in self.blocks])
         if self.laid is not None:
             counts = counts.take_rows(self.laid.order())
-        return Local(blocks_of(counts, bounds, weight), self.kernels, self.laid)
+        pairs = zip(blocks_of(counts, bounds, weight), self.blocks, strict=True)
+        blocks = [replace(block, given=given) for block, given in pairs]
+        return Local(blocks, self.kernels, self.laid)
 
     @property
     def no_rows(self) -> RowsHandle:

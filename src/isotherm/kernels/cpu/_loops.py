@@ -134,11 +134,34 @@ def _weigh(counts, weight, tiny, z, ratio):
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def pair_rows(indptr, indices, values, weight, U, V, tiny, sums, ratio, log_z, lo, hi):
-    """Row half of `pair`: row sums, n/z, log z. Returns how many z underflowed.
+def _weigh_with(counts, weight, tiny, z, rest, ratio):
+    """The same where `rest` explains what is above one of a count, and the sum that it explains.
+
+    `ratio = weight (first / z + again / (z + rest))`, where first + again is the count.
+    """
+    zero, one = z.dtype.type(0), z.dtype.type(1)
+    energy, left, lost = 0.0, 0.0, z.dtype.type(0)
+    for c in range(len(counts)):
+        small = z[c] < tiny
+        safe = one if small else z[c]
+        both = safe + rest[c]
+        first = zero if small else weight * min(counts[c], one)
+        again = zero if small else weight * max(counts[c] - one, zero)
+        share = again / both
+        ratio[c] = first / safe + share
+        energy += first * fast_log(safe) + again * fast_log(both)
+        left += share * rest[c]
+        lost += one if small else zero
+    return energy, int(lost), left
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def pair_rows(indptr, indices, values, weight, U, V, rest, tiny, sums, ratio, log_z, rests, lo, hi):
+    """Row half of `pair`: row sums, n/z, log z, and of the rest. Returns how many z underflowed.
 
     Rows are taken CHUNK non-zeros at a time: their z, then what a non-zero costs by itself (a
-    division and a logarithm, vectorised over the chunk), then their sums.
+    division and a logarithm, vectorised over the chunk), then their sums. Without `rest`, and so
+    without `rests`, numba leaves out what is done for them.
     """
     K = U.shape[1]
     zero = U.dtype.type(0)
@@ -152,14 +175,18 @@ def pair_rows(indptr, indices, values, weight, U, V, tiny, sums, ratio, log_z, l
         long = end - p > FLUSH
         if long:
             total[:] = 0.0
-        energy = 0.0
+        energy, left = 0.0, 0.0
         acc[:] = zero
         flush = p + FLUSH
         while p < end:
             n = min(CHUNK, end - p)
             _dots(u, V, indices, p, n, z)
             r = ratio[p : p + n]
-            more, lost = _weigh(values[p : p + n], w, tiny, z, r)
+            if rest is None:
+                more, lost = _weigh(values[p : p + n], w, tiny, z, r)
+            else:
+                more, lost, some = _weigh_with(values[p : p + n], w, tiny, z, rest[p : p + n], r)
+                left += some
             energy += more
             underflows += lost
             _add_scaled(V, indices, p, n, r, acc)
@@ -176,6 +203,8 @@ def pair_rows(indptr, indices, values, weight, U, V, tiny, sums, ratio, log_z, l
             for k in range(K):
                 sums[i, k] = acc[k] * u[k]
         log_z[i] = energy
+        if rest is not None:
+            rests[i] = left
     return underflows
 
 

@@ -162,10 +162,12 @@ class Cpu(LinkedRows):
         self._run(piece, _even(table))
         return out
 
-    def pair(self, block: Block, U: Array, V: Array) -> PairSums:
+    def pair(self, block: Block, U: Array, V: Array, rest: Array | None = None) -> PairSums:
         """Posterior per non-zero; one pass over rows, one over columns."""
         loops, order = _loops(), block.by_column
         U, V = np.ascontiguousarray(U, self.dtype), np.ascontiguousarray(V, self.dtype)
+        rest = None if rest is None else np.ascontiguousarray(rest, self.dtype)
+        more = None if rest is None else np.empty(block.n_rows)
         rows = np.empty(U.shape, self.dtype)
         columns = np.empty(V.shape, self._handed(block))
         ratio = np.empty(block.nnz, self.dtype)
@@ -175,8 +177,8 @@ class Cpu(LinkedRows):
         def half(lo: int, hi: int) -> int:
             return int(
                 loops.pair_rows(
-                    block.indptr, block.indices, block.values, block.weight, U, V, tiny,
-                    rows, ratio, log_z, lo, hi,
+                    block.indptr, block.indices, block.values, block.weight, U, V, rest, tiny,
+                    rows, ratio, log_z, more, lo, hi,
                 )
             )  # fmt: skip
 
@@ -188,10 +190,11 @@ class Cpu(LinkedRows):
             loops.table_products(sums, V[lo:hi], columns[lo:hi], 0, hi - lo)
 
         self._run(other_half, self._pieces(order.cumulative, _many(block, columns)))
-        total = float(log_z.sum())
+        total, left = float(log_z.sum()), 0.0 if more is None else float(more.sum())
         if underflows:
-            total += redo_in_log_space(block, U, V, ratio, rows, columns)
-        return PairSums(rows, columns, total)
+            again = redo_in_log_space(block, U, V, rest, ratio, rows, columns)
+            total, left = total + again[0], left + again[1]
+        return PairSums(rows, columns, total, left)
 
     def row(self, block: Block, logs: Array, prior: Array, hard: bool = False) -> RowSums:
         """Posterior per row, then the column sums by the same loop as `pair`."""

@@ -36,10 +36,14 @@ def _put(sums, s, tile, by, part: tl.constexpr, K: tl.constexpr, L: tl.constexpr
 
 @triton.jit
 def pair_rows(
-    starts, ends, owners, indices, values, U, V, sums, ratio, log_z, lost,
-    tiny: tl.constexpr, K: tl.constexpr, L: tl.constexpr, BN: tl.constexpr, acc: tl.constexpr,
+    starts, ends, owners, indices, values, U, V, rest, again, sums, ratio, log_z, lost, left,
+    tiny: tl.constexpr, K: tl.constexpr, L: tl.constexpr, BN: tl.constexpr,
+    REST: tl.constexpr, acc: tl.constexpr,
 ):  # fmt: skip
-    """Segment s: ratio = n / z, z = U[i] . V[j]; sums[s] = U[i] sum ratio V[j]; log z; lost."""
+    """Segment s: ratio = n / z, z = U[i] . V[j]; sums[s] = U[i] sum ratio V[j]; log z; lost.
+
+    REST: z of the part `again` of n has `rest` on top; left[s] = sum again rest / (z + rest).
+    """
     s = tl.program_id(0).to(tl.int64)
     i = tl.load(owners + s).to(tl.int64)
     start = tl.load(starts + s)
@@ -49,6 +53,7 @@ def pair_rows(
     a0, a1 = tl.zeros((BN, L), acc), tl.zeros((BN, L), acc)
     a2, a3 = tl.zeros((BN, L), acc), tl.zeros((BN, L), acc)
     energy, missed = tl.zeros((BN,), tl.float64), tl.zeros((BN,), tl.int32)
+    others = tl.zeros((BN,), tl.float64)
     for p in range(0, length, BN):
         at = p + tl.arange(0, BN)
         there = at < length
@@ -61,6 +66,14 @@ def pair_rows(
         n = tl.where(small, 0.0, n)
         safe = tl.where(small, 1.0, z)
         r = n / safe
+        if REST:
+            c = tl.load(rest + start + at, mask=there, other=0.0).to(acc)
+            m = tl.load(again + start + at, mask=there, other=0.0).to(acc)
+            m = tl.where(small, 0.0, m)
+            share = m / (safe + c)
+            r = (n - m) / safe + share
+            energy += (m * (tl.log(safe + c) - tl.log(safe))).to(tl.float64)
+            others += (share * c).to(tl.float64)
         tl.store(ratio + start + at, r, mask=there)
         energy += (n * tl.log(safe)).to(tl.float64)
         missed += (small & there).to(tl.int32)
@@ -74,6 +87,8 @@ def pair_rows(
     _put(sums, s, a3, u3, 3, K, L)
     tl.store(log_z + s, tl.sum(energy, axis=0))
     tl.store(lost + s, tl.sum(missed, axis=0))
+    if REST:
+        tl.store(left + s, tl.sum(others, axis=0))
 
 
 @triton.jit

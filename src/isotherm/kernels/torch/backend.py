@@ -136,20 +136,23 @@ class Torch(LinkedTorch):
         """`table * factor`."""
         return self._result(self._tensor(table) * self._tensor(factor))
 
-    def pair(self, block: Block, U: Array, V: Array) -> PairSums:
+    def pair(self, block: Block, U: Array, V: Array, rest: Array | None = None) -> PairSums:
         """Posterior per non-zero; one pass over rows, one over columns."""
         pattern, tiny = pattern_of(block, self.place), TINY[self.dtype]
         heavy, u, v = (self._tensor(x) for x in (block.weighted, U, V))
         if self.gathered == "bfloat16":
             u, v = u.bfloat16(), v.bfloat16()
-        half = self._sums.pair_rows(pattern, heavy, u, v, tiny, self._kind)
+        more = None if rest is None else self._rest(block, rest)
+        half = self._sums.pair_rows(pattern, heavy, u, v, more, tiny, self._kind)
         columns = self._sums.column_sums(pattern, half.ratio, u, v).to(self._kind)
         # The host waits for the device only now that it has all there is to do.
-        log_z, lost = torch.stack([half.log_z.sum(), half.lost.sum().double()]).tolist()
+        sums = half.log_z.sum(), half.left.sum().double(), half.lost.sum().double()
+        log_z, left, lost = torch.stack(sums).tolist()
         rows = half.rows
         if lost:
-            log_z += self._redo(pattern, heavy, u, v, half.ratio, rows, columns)
-        return PairSums(self._result(rows), self._result(columns), log_z)
+            again = self._redo(pattern, heavy, u, v, more, half.ratio, rows, columns)
+            log_z, left = log_z + again[0], left + again[1]
+        return PairSums(self._result(rows), self._result(columns), log_z, left)
 
     def row(self, block: Block, logs: Array, prior: Array, hard: bool = False) -> RowSums:
         """Posterior per row, then the column sums."""
@@ -282,6 +285,14 @@ class Torch(LinkedTorch):
         block.__dict__["row_totals"] = self._result(row_totals)
         block.__dict__["column_totals"] = self._result(column_totals)
 
+    def _rest(self, block: Block, rest: Array) -> torch_sums.Rest:
+        again = (self._tensor(block.values) - 1.0).clamp_(min=0.0)
+        if not (block.weight == 1).all():
+            again *= tensor_of(block.weight, self.place, self._kind)[
+                pattern_of(block, self.place).row_of.long()
+            ]
+        return torch_sums.Rest(self._tensor(rest), again)
+
     def _tensor(self, value: Array) -> torch.Tensor:
         return tensor_of(value, self.place, self._kind).contiguous()
 
@@ -320,26 +331,33 @@ class Torch(LinkedTorch):
         heavy: torch.Tensor,
         U: torch.Tensor,
         V: torch.Tensor,
+        rest: torch_sums.Rest | None,
         ratio: torch.Tensor,
         rows: torch.Tensor,
         columns: torch.Tensor,
-    ) -> float:
-        """Add the pairs whose z underflowed (ratio 0) to the sums; returns their log z."""
+    ) -> tuple[float, float]:
+        """Add the pairs whose z underflowed (ratio 0) to the sums; returns their log z and rest."""
         lost = torch.nonzero((ratio == 0) & (heavy > 0)).reshape(-1)
-        step, log_z = max(1, REDONE_AT_ONCE // U.shape[1]), 0.0
+        step, log_z, left = max(1, REDONE_AT_ONCE // U.shape[1]), 0.0, 0.0
         for first in range(0, len(lost), step):
             part = lost[first : first + step]
             i, j = pattern.row_of[part].long(), pattern.indices[part]
             exponent = _floored(U[i]) + _floored(V[j.long()])
             n, z = heavy[part].double(), torch.logsumexp(exponent, dim=1)
+            log_z += float(n @ z)
+            if rest is not None:
+                again, last = rest.again[part].double(), torch.log(rest.value[part].double())
+                both = torch.logaddexp(z, last)
+                log_z += float(again @ (both - z))
+                left += float(again @ torch.exp(last - both))
+                n = n + again * torch.expm1(z - both)
             share = n[:, None] * torch.exp(exponent - z[:, None])
             indptr = torch.zeros_like(pattern.indptr)
             indptr[1:] = torch.cumsum(torch.bincount(i, minlength=pattern.n_rows), 0)
             few = Pattern(indptr, j, pattern.n_columns)
             rows += self._sums.row_sums(few, None, share, own=True).to(rows.dtype)
             columns += self._sums.column_sums(few, None, share, own=True).to(columns.dtype)
-            log_z += float(n @ z)
-        return log_z
+        return log_z, left
 
 
 def _floored(table: torch.Tensor) -> torch.Tensor:

@@ -17,12 +17,23 @@ AT_ONCE = 1 << 22
 
 
 class PairHalf(NamedTuple):
-    """What a pass over the rows finds: `rows` (I, K), `ratio` (nnz,), `log_z` and `lost` (S,)."""
+    """What a pass over the rows finds.
+
+    `rows` (I, K), `ratio` (nnz,), `log_z` and `lost` (S,); `left` (S,) is what the rest explains.
+    """
 
     rows: torch.Tensor
     ratio: torch.Tensor
     log_z: torch.Tensor
     lost: torch.Tensor
+    left: torch.Tensor
+
+
+class Rest(NamedTuple):
+    """What else explains non-zeros, and of how many weighted tokens: all but the first, (nnz,)."""
+
+    value: torch.Tensor
+    again: torch.Tensor
 
 
 def pair_rows(
@@ -30,25 +41,32 @@ def pair_rows(
     values: torch.Tensor,
     U: torch.Tensor,
     V: torch.Tensor,
+    rest: Rest | None,
     tiny: float,
     dtype: torch.dtype,
 ) -> PairHalf:
     """Row half of `pair`, from weighted counts (nnz,); pairs whose z is below `tiny` are lost."""
     ratio = torch.empty(pattern.nnz, dtype=dtype, device=U.device)
     sums = torch.zeros(U.shape, dtype=torch.float64, device=U.device)
-    log_z, lost = [], []
+    log_z, lost, left = [], [], []
     for part in _pieces(pattern.nnz, U.shape[1]):
         i, v = pattern.row_of[part].long(), V[pattern.indices[part].long()].to(dtype)
         z = (U[i].to(dtype) * v).sum(dim=1)
         small = z < tiny
         heavy, safe = values[part].masked_fill(small, 0.0), z.masked_fill(small, 1.0)
         ratio[part] = heavy / safe
-        log_z.append((heavy.double() * safe.double().log()).sum())
+        energy = (heavy.double() * safe.double().log()).sum()
+        if rest is not None:
+            again, both = rest.again[part].masked_fill(small, 0.0), safe + rest.value[part]
+            ratio[part] += again / both - again / safe
+            energy += (again.double() * torch.log1p((rest.value[part] / safe).double())).sum()
+            left.append((again.double() * rest.value[part].double() / both.double()).sum())
+        log_z.append(energy)
         lost.append(small.sum())
         sums.index_add_(0, i, ratio[part, None].double() * v)
     sums *= U
     nothing = torch.zeros(0, device=U.device)
-    stacked = [torch.stack(x) if x else nothing for x in (log_z, lost)]
+    stacked = [torch.stack(x) if x else nothing for x in (log_z, lost, left)]
     return PairHalf(sums.to(dtype), ratio, *stacked)
 
 

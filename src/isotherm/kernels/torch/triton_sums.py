@@ -14,7 +14,7 @@ import triton.language as tl
 
 from isotherm.kernels.torch import _triton as kernels
 from isotherm.kernels.torch.pattern import Pattern, Segments
-from isotherm.kernels.torch.sums import PairHalf
+from isotherm.kernels.torch.sums import PairHalf, Rest
 
 ACCUMULATE = {torch.float32: tl.float32, torch.float64: tl.float64, torch.bfloat16: tl.float32}
 # Numbers of a table that a program of `power` takes.
@@ -26,6 +26,7 @@ def pair_rows(
     values: torch.Tensor,
     U: torch.Tensor,
     V: torch.Tensor,
+    rest: Rest | None,
     tiny: float,
     dtype: torch.dtype,
 ) -> PairHalf:
@@ -36,13 +37,15 @@ def pair_rows(
     ratio = torch.empty(pattern.nnz, dtype=dtype, device=device)
     log_z = torch.empty(n, dtype=torch.float64, device=device)
     lost = torch.empty(n, dtype=torch.int32, device=device)
+    left = torch.zeros(0 if rest is None else n, dtype=torch.float64, device=device)
     L, BN, warps = _shape(K)
     with _on(U):
         kernels.pair_rows[(n,)](
             segments.starts, segments.ends, segments.owners, pattern.indices, values, U, V,
-            sums, ratio, log_z, lost, tiny, K, L, BN, ACCUMULATE[dtype], num_warps=warps,
+            *((values, values) if rest is None else rest), sums, ratio, log_z, lost, left,
+            tiny, K, L, BN, rest is not None, ACCUMULATE[dtype], num_warps=warps,
         )  # fmt: skip
-    return PairHalf(_front(segments, sums, pattern.n_rows), ratio, log_z, lost)
+    return PairHalf(_front(segments, sums, pattern.n_rows), ratio, log_z, lost, left)
 
 
 def row_sums(

@@ -239,7 +239,7 @@ class _Cluster:
         for number in lost:
             least = min(alive, key=lambda one: (held[one], one))
             self.owner[number], held[least] = least, held[least] + 1
-        for one in data:
+        for one in sorted(data, key=Remote.depth):  # what others are beside comes first
             one.load(lost)
         made: set[str] = set()
         for version in versions:
@@ -298,15 +298,19 @@ class _Cluster:
 
 
 class Remote:
-    """Blocks on the workers of a Dask cluster; `sources` yield their counts and row weights."""
+    """Blocks on the workers of a Dask cluster; `sources` yield their counts and row weights.
+
+    `given` are data of the same rows that these are beside.
+    """
 
     def __init__(
         self,
         sources: Sequence[Callable[[], tuple[Counts, Array]]],
         kernels: Kernels,
         cluster: _Cluster,
+        given: Remote | None = None,
     ) -> None:
-        self.sources, self.theirs, self.cluster = sources, kernels, cluster
+        self.sources, self.theirs, self.cluster, self.given = sources, kernels, cluster, given
         self.name = row_versions.new_name(cluster.owner_name)
         # Parameters are made here, where there may be no device.
         self.kernels = kernels if isinstance(kernels, Cpu) else Cpu(str(np.dtype(kernels.dtype)))
@@ -353,26 +357,32 @@ class Remote:
         bounds: Array,
         weight: Array | None,
         cluster: _Cluster,
+        given: Remote | None = None,
     ) -> Remote:
         spans = list(itertools.pairwise(bounds.tolist()))
         weights = [None if weight is None else weight[lo:hi] for lo, hi in spans]
         pieces = [partial(_shares.rows_of, counts, lo, hi) for lo, hi in spans]
         sources = [partial(_shares.source, *two) for two in zip(pieces, weights, strict=True)]
-        data = cls(sources, kernels, cluster)
+        data = cls(sources, kernels, cluster, given)
         data.bounds, data.weight = bounds, weight
         return data
 
     def beside(self, counts: CountTable) -> Remote:
         """Other counts of the same rows, on the same workers (held-out tokens)."""
-        return self._cut(counts, self.theirs, self.bounds, self.weight, self.cluster)
+        return self._cut(counts, self.theirs, self.bounds, self.weight, self.cluster, self)
+
+    def depth(self) -> int:
+        """How many data these are beside, one beside the other."""
+        return 0 if self.given is None else 1 + self.given.depth()
 
     def load(self, numbers: list[int]) -> dict[int, tuple[Array, float]]:
         """Let the owners of some blocks load them; what they tell of each."""
-        calls = []
+        calls, given = [], None if self.given is None else self.given.name
         for worker, mine in self.cluster.groups(numbers).items():
             # Counts of this process are cut here, so that only a block's own rows travel.
             sources = {number: _shares.sent(self.sources[number]) for number in mine}
-            calls.append(self.cluster.submit(worker, _shares.load, self.name, sources, self.theirs))
+            parts = self.name, sources, self.theirs, given
+            calls.append(self.cluster.submit(worker, _shares.load, *parts))
         told: dict[int, tuple[Array, float]] = {}
         for one in self.cluster.results(calls):
             told.update(one)

@@ -36,13 +36,22 @@ _KEPT: dict[tuple[str, int], object] = {}
 
 
 def load(
-    name: str, sources: dict[int, Callable[[], tuple[Counts, Array]]], kernels: Kernels
+    name: str,
+    sources: dict[int, Callable[[], tuple[Counts, Array]]],
+    kernels: Kernels,
+    given: str | None = None,
 ) -> dict[int, tuple[Array, float]]:
-    """Column totals and weight of some blocks, by number, once the blocks are here."""
+    """Column totals and weight of some blocks, by number, once the blocks are here.
+
+    They may be beside those of other data, which are here already.
+    """
     told, kernels = {}, _own(kernels)
     for number, source in sources.items():
         counts, weight = source()
-        block = kernels.prepare(blocks_of(counts, np.array([0, counts.n_rows]), weight)[0])
+        block = blocks_of(counts, np.array([0, counts.n_rows]), weight)[0]
+        if given is not None:
+            block = dataclasses.replace(block, given=_get(given, number))
+        block = kernels.prepare(block)
         _KEPT[name, number] = block
         told[number] = (block.column_totals, float(block.weight.sum()))
     return told

@@ -55,10 +55,17 @@ class Streamed:
         Where the files go; they are removed with the data.
     room : int
         Bytes of row states that stay in memory.
+    given : Streamed, optional
+        Data that these are beside: blocks of the same rows.
     """
 
     def __init__(
-        self, pieces: Iterable[tuple[Counts, Array]], kernels: Kernels, folder: Path, room: int
+        self,
+        pieces: Iterable[tuple[Counts, Array]],
+        kernels: Kernels,
+        folder: Path,
+        room: int,
+        given: Streamed | None = None,
     ) -> None:
         self.kernels, self.shelf = kernels, Shelf(folder, room)
         self.blocks: list[Kept | Held] = []
@@ -72,6 +79,9 @@ class Streamed:
             mass += float(block.weight.sum())
             self.totals.append(float(block.column_totals.sum()))
             block.__dict__.pop("column_totals", None)
+            if given is not None:
+                # The few tokens that are held out, and not the others once more beside them.
+                block = block.beside(given.blocks[len(self.blocks)].open())
             # What kernels derive from a block is derived once, and comes back with it.
             block.row_totals, block.by_column, block.weighted  # noqa: B018
             self.blocks.append(self._files.put(block))
@@ -111,7 +121,12 @@ class Streamed:
 
     @classmethod
     def _cut(
-        cls, counts: StoredCounts, kernels: Kernels, laid: Layout, weight: Array | None
+        cls,
+        counts: StoredCounts,
+        kernels: Kernels,
+        laid: Layout,
+        weight: Array | None,
+        given: Streamed | None = None,
     ) -> Streamed:
         def pieces() -> Iterator[tuple[Counts, Array]]:
             for runs in laid.blocks:
@@ -124,7 +139,7 @@ class Streamed:
                 f"{folder} cannot be written to, and a fit of stored counts keeps files there; "
                 "give another folder: StoredCounts(..., scratch=...)"
             )
-        data = cls(pieces(), kernels, folder, int(ROOM * counts.memory * MEGABYTE))
+        data = cls(pieces(), kernels, folder, int(ROOM * counts.memory * MEGABYTE), given)
         data._weight, data._laid = weight, laid
         return data
 
@@ -133,7 +148,7 @@ class Streamed:
 
     def beside(self, counts: StoredCounts) -> Streamed:
         """Other counts of the same rows, cut in the same places (held-out tokens)."""
-        return self._cut(counts, self.kernels, self._laid, self._weight)
+        return self._cut(counts, self.kernels, self._laid, self._weight, self)
 
     @property
     def batches(self) -> tuple[Batch, ...]:
