@@ -35,6 +35,7 @@ PAGE_OF = {
     "leave_one_out": "leave-one-out",
     "linked": "linked",
     "ltm": "linked",
+    "own_words": "own-words",
     "pcp": "clustering-projection",
     "projection": "clustering-projection",
     "row_mixture": "one-sided",

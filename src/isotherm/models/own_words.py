@@ -141,7 +141,7 @@ class AspectOwnWords(Aspect):
     ) -> Expected[AspectRows, OwnWordsStats]:
         """Q(a|x,y) ~ [(1-g) P(a|x) P(y|a)]^b, Q(own|x,y) ~ [g m(x,y)]^b; energy -T sum n log z.
 
-        The first token of a count has no Q(own|x,y).
+        The first token of a count has no Q(own|x,y) (eqs. 5, 6).
         """
         U, V = self._tables(params, rows, temperature, k)  # type: ignore[arg-type]
         sums = k.pair(block, U, V, self._rest(params, rows, block, temperature, k))
@@ -158,7 +158,7 @@ class AspectOwnWords(Aspect):
     def maximize(  # type: ignore[override]
         self, stats: OwnWordsStats, params: OwnWordsParams, temperature: float, k: Kernels
     ) -> tuple[OwnWordsParams, float]:
-        """As `Aspect` for the tokens that are of topics; g is the share of the others."""
+        """As `Aspect` for the tokens that are of topics; g is the share of the others (eq. 7)."""
         reached, _ = super().maximize(stats, params, temperature, k)  # type: ignore[arg-type]
         own, might = float(stats.own.sum()), float(stats.open.sum())
         g = min(own / might, 1.0 - LEAST) if might > 0 else 0.0
