@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from benchmarks import harness
-from benchmarks.harness import completion, no_topics
+from benchmarks.harness import completion, no_topics, own_words
 from benchmarks.peers import install
 from benchmarks.quality import quality, time_to_quality
 from isotherm import Counts
@@ -205,6 +205,41 @@ def test_repeats_are_predicted_without_topics() -> None:
     assert halves.perplexity("mu", 1e-9) != pytest.approx(expected)
     empty = no_topics.Halves((Counts([[1, 0]]), Counts([[1, 1]])), 0.5 * np.ones(2))
     assert empty.perplexity("g", 0.0) == pytest.approx(2.0)
+
+
+def test_own_words_are_added_to_the_topics_of_any_model() -> None:
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.ones(100), 3)
+    rows = np.array(
+        [rng.multinomial(40, rng.dirichlet(np.full(3, 0.3)) @ topics) for _ in range(300)]
+    )
+    own = rng.integers(0, 100, 300)
+    rows[np.arange(300), own] += 15
+    given = completion.parts(Counts(rows), 0)
+    assert given.train.shape[1] == 100
+    plain = completion.score(topics, np.ones(3), given)
+    found = own_words.score(topics, np.ones(3), given)
+    assert found.own >= 0.2
+    assert found.perplexity < 0.8 * plain.perplexity
+    # Without own words it is the same protocol.
+    table, prior = np.ascontiguousarray(topics.T), np.full(3, 1 / 3)
+    halves = own_words.Halves(given.test, table, prior)
+    background = np.full(100, 0.01)
+    (same,) = halves.perplexities(1.0, 0.0, background, (0.1,)).values()
+    folded = completion.fold(table, prior, given.test[0], 1.0)
+    predicted = completion._predicted(table, folded, given.test[1])
+    assert same == pytest.approx(completion._perplexity(predicted, given.test[1], background, 0.1))
+
+
+def test_ours_with_own_words_is_not_a_peer() -> None:
+    rows = [
+        row("isotherm", 0, 90.0),
+        row("isotherm-own-words", 0, 95.0),
+        row("sklearn-lda", 0, 99.0),
+    ]
+    target, *_ = quality.judge(quality.summary(rows, {}))
+    assert target.name == "ap: perplexity, ours / best peer's (scikit-learn LDA)"
+    assert target.value == pytest.approx(90 / 99)
 
 
 def test_settings_of_models_that_are_left_out_stay() -> None:

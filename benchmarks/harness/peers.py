@@ -43,6 +43,10 @@ class Peer(NamedTuple):
 
 PEERS: dict[str, Peer] = {
     "isotherm": Peer(HERE, "aspect_isotherm.py", "aspect", {}, "isotherm AspectModel"),
+    "isotherm-own-words": Peer(
+        HERE, "aspect_isotherm.py", "aspect", {"own_words": True},
+        "isotherm AspectModel, own words",
+    ),
     "sklearn-nmf-kl": Peer(
         "sklearn", "matrices_sklearn.py", "nmf",
         {"beta_loss": "kullback-leibler", "solver": "mu", "init": "nndsvda", "max_iter": 200},

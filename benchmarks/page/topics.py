@@ -17,10 +17,15 @@ from benchmarks.page.parts import (
     spread,
 )
 
+WITH_OWN = "perplexity with own words"
+
 
 def quality(document: Document) -> Iterator[Table]:
     """Means over seeds, a table for each corpus, without topics first; labels; settings."""
-    keys = ("model", "seeds", "topics", "perplexity", "± s.e.", "stability", "NPMI", "diversity")
+    keys: tuple[str, ...] = ("model", "seeds", "topics", "perplexity")
+    keys += ("± s.e.", "stability", "NPMI", "diversity")
+    if any(row.get(WITH_OWN) is not None for row in document["summary"]):
+        keys = (*keys[:4], WITH_OWN, *keys[4:])
     bare = document.get("baselines", ())
     n_models = len({row["model"] for row in document["summary"]})
     for name in dict.fromkeys(row["corpus"] for row in document["summary"]):

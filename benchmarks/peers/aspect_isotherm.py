@@ -68,7 +68,11 @@ def main(given: Job) -> None:
     few = counts.take_rows(np.arange(min(200, counts.n_rows)))
     for precision in ("float32", "float64"):
         AspectModel(
-            8, engine=Engine(precision=precision), random_state=0, n_jobs=given.threads
+            8,
+            own_words=given.settings.get("own_words", False),
+            engine=Engine(precision=precision),
+            random_state=0,
+            n_jobs=given.threads,
         ).fit(few)
     if given.snapshots:
         watch(given)

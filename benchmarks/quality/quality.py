@@ -9,6 +9,10 @@ Agreement: the largest topic of each training document, by the model's own weigh
 labels; AMI, ARI, homogeneity and completeness, and NMI over the larger entropy, which many more
 topics than labels keep far below 1.
 
+With own words: the same topics, and what repeats the given half besides
+(`harness/own_words.py`), for every model alike; one row is of ours with topics that were fitted
+that way.
+
 First of all stands what needs no topics (`_no_topics.py`): the unigram distribution, and that with
 the words of the given half, by the same protocol.
 
@@ -32,7 +36,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import common, completion, corpora, no_topics, peers
+from benchmarks.harness import common, completion, corpora, no_topics, own_words, peers
 from benchmarks.page.parts import load, only
 from isotherm.evaluate import (
     ami,
@@ -50,6 +54,8 @@ FITS = common.RESULTS / "fits"
 ELSEWHERE = ("tomotopy-hdp", "sklearn-nmf-tfidf", "sklearn-kmeans-tfidf")
 MODELS = [name for name in peers.PEERS if name not in ELSEWHERE]
 OURS = "isotherm"
+OWN_WORDS = "isotherm-own-words"  # ours, with topics that were fitted with own words
+WITH_OWN = "perplexity with own words"
 SPLIT = 0
 FEW_SEEDS = 2
 ALIKE = 3  # fits that are compared where ways or samples differ
@@ -131,9 +137,11 @@ class Bench:
             return row, None
         shown = np.maximum(found.shown, 0.0)
         row |= {"topics": found.n_topics, "wall s": found.wall, "cpu s": found.cpu}
-        row |= {"perplexity": None, "pseudo": None, "share": None}
+        row |= {"perplexity": None, "pseudo": None, "share": None, WITH_OWN: None, "own": None}
         if np.isfinite(found.topics).all():
             row |= completion.score(found.topics, found.weights, self.parts)._asdict()
+            repeated = own_words.score(found.topics, found.weights, self.parts)
+            row |= {WITH_OWN: repeated.perplexity, "own": repeated.own}
         row["NPMI"] = coherence(shown, train, n_words=N_WORDS).mean
         row["diversity"] = diversity(shown, N_WORDS)
         row |= dict.fromkeys(AGREEMENT)
@@ -146,7 +154,7 @@ class Bench:
 def key(corpus: str, k: int, model: str, seed: int, settings: dict[str, Any]) -> str:
     """Digest of all that a fit and its figures depend on."""
     peer, digest = peers.PEERS[model], hashlib.sha256()
-    files = [Path(completion.__file__), peers.ADAPTERS / peer.adapter]
+    files = [Path(completion.__file__), Path(own_words.__file__), peers.ADAPTERS / peer.adapter]
     if peer.environment == peers.HERE:
         files += sorted((common.ROOT / "src" / "isotherm").rglob("*.py"))
     for path in files:
@@ -198,7 +206,7 @@ def summary(rows: Sequence[Row], measured: dict[tuple[str, str], float | None]) 
         why = [row["error"] for row in rows if (row["corpus"], row["model"]) == at]
         line: Row = {"corpus": at[0], "model": peers.PEERS[at[1]].shown, "seeds": len(own)}
         line["topics"] = float(np.mean([row["topics"] for row in own])) if own else None
-        for name in ("perplexity", "NPMI", "diversity", *AGREEMENT, "cpu s"):
+        for name in ("perplexity", WITH_OWN, "NPMI", "diversity", *AGREEMENT, "cpu s"):
             values = [row[name] for row in own if row.get(name) is not None]
             line[name] = float(np.mean(values)) if values else None
             if name == "perplexity":
@@ -231,10 +239,11 @@ def judge(table: Sequence[Row], baselines: Sequence[Row] = ()) -> list[common.Ta
     """
     targets = []
     everyone = {row["model"] for row in table}
+    shown, other_way = (peers.PEERS[name].shown for name in (OURS, OWN_WORDS))
     for name in dict.fromkeys(row["corpus"] for row in table):
         own = [row for row in table if row["corpus"] == name]
-        others = [row for row in own if row["model"] != peers.PEERS[OURS].shown]
-        ours = next((row for row in own if row not in others), None)
+        others = [row for row in own if row["model"] not in (shown, other_way)]
+        ours = next((row for row in own if row["model"] == shown), None)
         if ours is None:
             continue
         for row in baselines:
