@@ -10,8 +10,8 @@ from sphinx_gallery.scrapers import figure_rst
 
 # Topics first, then groups, then search and maps; what is not named comes last.
 ORDER = """
-    annealing_path how_many stability hierarchy pairs few_labels search corpus_map gtm_digits
-    gtm_missing textures
+    annealing_path how_many own_words stability hierarchy pairs few_labels search corpus_map
+    gtm_digits gtm_missing textures
 """.split()
 
 

@@ -35,6 +35,7 @@ SIDES: dict[str, Any] = {**FEW, "start": OneSidedFits(first=(0.9,), last=0.5, ra
 TREE: dict[str, Any] = {**FEW, "tree": [[0, 1], 2], "n_components": 3, "tol": 0.1}
 FITTED = {
     "aspect": AspectModel(3, **PLAIN),
+    "aspect-own-words": AspectModel(3, own_words=True, random_state=0, max_iter=2, start=Noisy()),
     "one-sided-leave-one-out": OneSidedClustering(3, leave_one_out=True, **PLAIN),
     "one-sided-held-out": OneSidedClustering(3, random_state=0, max_iter=2, start=Noisy()),
     "document": DocumentMixture(3, **PLAIN),

@@ -44,6 +44,7 @@ ESTIMATORS: dict[str, Any] = {
     "aspect": AspectModel(3, random_state=0),
     "aspect-auto": AspectModel("auto", max_components=2, random_state=0),
     "aspect-leave-one-out": AspectModel(3, leave_one_out=True, random_state=0),
+    "aspect-own-words": AspectModel(3, own_words=True, random_state=0),
     "one-sided": OneSidedClustering(3, random_state=0),
     "document": DocumentMixture(3, random_state=0),
     "two-sided": TwoSidedClustering(3, random_state=0),
