@@ -64,11 +64,11 @@ class Halves:
         self, pseudo: float, own: float, background: Any, shares: Any
     ) -> dict[float, float]:
         """Perplexity of the second halves with each share of the background."""
-        first = self.first
+        indptr, indices, values = self.first.indptr, self.first.indices, self.first.data
         weights = _folded(
-            *(first.indptr, first.indices, first.data.astype(np.float64), self.within),
-            *(self.table, self.prior, pseudo, own, completion.SWEEPS),
-        )
+            indptr, indices, values.astype(np.float64), self.within,
+            self.table, self.prior, pseudo, own, completion.SWEEPS,
+        )  # fmt: skip
         n, columns = self.second.data, self.second.indices
         topics = np.einsum("pk,pk->p", weights[self.rows], self.table[columns])
         g = own * self.may
