@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from isotherm._types import Fields
 from isotherm.errors import IsothermError
 
 # Where the number of topics cannot be found, and none is given.
@@ -45,7 +46,7 @@ KINDS = {
 TOPICS, CLUSTERS = "aspect", "clusters"
 
 
-def chosen(settings: Mapping[str, Any], given: Container[str]) -> dict[str, Any]:
+def chosen(settings: Fields, given: Container[str]) -> Fields:
     """Settings with the model that is meant where none is named: `--clusters` alone says it."""
     alone = settings["clusters"] is not None and "model" not in given
     return {**settings, "model": CLUSTERS if alone else settings["model"]}

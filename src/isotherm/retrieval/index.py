@@ -482,12 +482,15 @@ def _ids(counts: Counts, first: int) -> list[str]:
     return [str(name) for name in counts.row_names]
 
 
-def _several(models: Any, settings: SearchSettings) -> list[AspectModel]:
+def _several(
+    models: AspectModel | Sequence[AspectModel] | None, settings: SearchSettings
+) -> list[AspectModel]:
     """The models as a list; no models are fine for combined scores alone, if that is meant."""
     if models is None and settings.method == "combined":
         return []
-    several = list(models) if isinstance(models, Sequence) else [models]
-    if not several or models is None:
+    given = () if models is None else models
+    several = list(given) if isinstance(given, Sequence) else [given]
+    if not several:
         raise IsothermError("no models were given; give a fitted AspectModel or a list of them")
     return several
 
