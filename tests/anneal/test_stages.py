@@ -34,7 +34,14 @@ def annealed(stages: Stages, precision: str = "auto", tokens: float = 1.0) -> On
     """Clusters cooled from above their first transition."""
     schedule = Exponential(0.9, margin=1.1)
     engine = Engine(callbacks=[stages], precision=precision)
-    model = OneSidedClustering(4, schedule=schedule, start=Noisy(), engine=engine, random_state=1)
+    model = OneSidedClustering(
+        4,
+        weighting="tokens",
+        schedule=schedule,
+        start=Noisy(),
+        engine=engine,
+        random_state=1,
+    )
     return model.fit(blocks(tokens=tokens))
 
 

@@ -46,7 +46,9 @@ def test_rows_keep_their_places_and_topics_are_found(kind: Any) -> None:
 def test_one_measuring_sweep_is_enough_where_full_sweeps_are_wasteful() -> None:
     counts, labels = planted()
     steps = Stepwise(batch=30, passes=2, full_sweeps=1)
-    model = OneSidedClustering(3, engine=Engine(batches=steps), random_state=0).fit(counts)
+    model = OneSidedClustering(
+        3, temper_prior=True, engine=Engine(batches=steps), random_state=0
+    ).fit(counts)
     assert adjusted_rand_score(labels, model.labels_) > 0.95
     assert [record.sweeps for record in model.trace_] == [2, *[1] * (len(model.trace_) - 1)]
     # Passes and sweeps of the cooling, then those on all counts.

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Container, Mapping
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from isotherm._types import Fields
 from isotherm.errors import IsothermError
+
+if TYPE_CHECKING:
+    from isotherm._types import Fields
 
 # Where the number of topics cannot be found, and none is given.
 N_TOPICS = 20
