@@ -123,7 +123,8 @@ def test_documents_are_tied_by_meaning() -> None:
 
     def explained(W: object) -> float:
         """Share of the variance of the weights that is between groups."""
-        weights = LapPLSI(3, random_state=0, max_iter=20).fit(blind, graph=W).row_weights_
+        model = LapPLSI(3, regularization=300.0, random_state=0, max_iter=20)
+        weights = model.fit(blind, graph=W).row_weights_
         means = np.array([weights[groups == g].mean(axis=0) for g in groups])
         return float(means.var(axis=0).sum() / weights.var(axis=0).sum())
 

@@ -50,8 +50,8 @@ def test_few_parameters_are_left_and_each_engine_works(kind: Any) -> None:
     assert kind(**kind().get_params()).get_params() == kind().get_params()
 
 
-def test_an_aspect_model_has_fourteen_parameters() -> None:
-    assert len(inspect.signature(AspectModel).parameters) == 14
+def test_an_aspect_model_has_fifteen_parameters() -> None:
+    assert len(inspect.signature(AspectModel).parameters) == 15
 
 
 @pytest.mark.parametrize("name", MOVED)

@@ -95,7 +95,8 @@ def test_joblib_round_trip(kind: Any) -> None:
     np.testing.assert_array_equal(again.transform(X[60:]), model.transform(X[60:]))
     assert again.perplexity(X) == model.perplexity(X)
     assert again.describe() == model.describe()
-    assert again.trace_ == model.trace_
+    # What was not scored is NaN, which is equal to nothing.
+    assert repr(again.trace_) == repr(model.trace_)
 
 
 @pytest.mark.parametrize("kind", ALL)

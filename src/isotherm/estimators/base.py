@@ -306,7 +306,8 @@ def _refuse_former(kind: str, own: Container[str], params: Mapping[str, object])
             new, values = RENAMED[name]
             raise IsothermError(
                 f"{name}={value!r}; {name} is called {new} now: write "
-                f"{kind}(..., {new}={values[bool(value)]!r})"
+                f"{kind}(..., {new}={values[bool(value)]!r})",
+                parameter=name,
             )
 
 

@@ -488,8 +488,11 @@ def _several(
     """The models as a list; no models are fine for combined scores alone, if that is meant."""
     if models is None and settings.method == "combined":
         return []
-    given = () if models is None else models
-    several = list(given) if isinstance(given, Sequence) else [given]
+    several: list[AspectModel] = []
+    if isinstance(models, Sequence):
+        several.extend(models)
+    elif models is not None:
+        several.append(models)
     if not several:
         raise IsothermError("no models were given; give a fitted AspectModel or a list of them")
     return several
