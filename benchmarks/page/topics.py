@@ -264,7 +264,7 @@ SECTIONS = (
                 "of two other halves, by the same protocol for ours and all others. The docstrings "
                 "and the groups drawn from 20 newsgroups were not looked at while the rule of the "
                 "default level was made; the weighting of clusters was chosen looking at all "
-                "collections, and at ten more draws of newsgroups. The cost is a ratio of CPU "
+                "collections, and at eight more draws of newsgroups. The cost is a ratio of CPU "
                 "seconds within one run, next to the load of the machine; a fit without levels "
                 'grows until more topics do not predict better (`"predict"`).',
                 levels,

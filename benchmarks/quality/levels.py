@@ -8,7 +8,7 @@ document with its label, and the mean of `reproducibility_` over the topics of t
 told the number of labels, a level or cut of ours stands next to NMF and k-means of tf-idf and to
 LDA. Labels are one to a document: clusters are judged by them. The rule of the default level was
 made without a look at `docstrings`, `3of20` and `8of20`; the weighting of clusters was chosen
-looking at all of these, and at ten more draws of newsgroups.
+looking at all of these, and at eight more draws of newsgroups.
 
 Real: every program is fitted to two halves of the documents with the same number of topics, that of
 our default level; topics that are there are in both. Cosine of the tables from which each program's
